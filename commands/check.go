@@ -17,17 +17,19 @@ import (
 
 var rlCheck = spec.Command{
 	Name: "RL.CHECK", Args: "domain attribute value [attribute value ...] [AND attribute value [attribute value ...] " +
-		"...] [HITS <n | amount=n [amount=n ...]>] [ID id] [PEEK] [ROWS] [HEADERS] [ONCE id [FOR duration]]",
+		"...] [HITS <n | amount=n [amount=n ...]>] [ID id] [PEEK] [ROWS] [HEADERS] [ONCE id [FOR duration] | RESERVE id " +
+		"ttl [KEEP k|ALL] [PARTIAL]]",
 	Summary: "Decides a request with these attributes by the rules of a domain, all limits or none. Returns [allowed, " +
 		"limit, remaining, wait_ms, " +
 		"reset_ms, name of the binding limit, reason]. Each limit takes n, 1 by default, or by its weights the sum of " +
 		"the named amounts, and 1 without weights. With ROWS it also returns [[name, five integers, mode, descriptor], " +
 		"...], where the mode is enforced, shadow, quota or penalty, and the first descriptor is 0; with HEADERS it also " +
-		"returns [header, value, ...] for an answer over HTTP. The reason is ok, near, grace, limited, " +
+		"returns [header, value, ...] for an answer over HTTP. RESERVE holds the tokens under an id, as " +
+		"RL.RESERVE does: RL.COMMIT then says how many were used. The reason is ok, near, grace, limited, " +
 		"quota, blocked, denied, allowed, unlimited, none or unmatched; without a limit, limit and remaining are -1.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1, Keys: spec.Keys{Once: 2},
-	Body: &session.Asks{Parse: askCheck, Reply: tellCheck},
+	Flags: spec.Write | spec.DenyOOM | spec.Fast | spec.Decides, Domain: 1,
+	Body: &session.Asks{ID: idOfCheck, Parse: askCheck, Reply: tellCheck},
 }
 
 var rlSettle = spec.Command{
@@ -37,8 +39,8 @@ var rlSettle = spec.Command{
 		"RL.CHECK would take them from. Named amounts are weighed, and change nothing of a limit without weights; " +
 		"with ID also returns the holder's leases. Returns as RL.CHECK ROWS.",
 	Complexity: "O(attributes, rules that may match, and limits)", Since: "0.2.0", Group: rulesGroup,
-	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1, Keys: spec.Keys{Once: 2},
-	Body: &session.Asks{Parse: askSettle, Reply: tellCheck},
+	Flags: spec.Write | spec.DenyOOM | spec.Fast, Domain: 1,
+	Body: &session.Asks{ID: idOfSettle, Parse: askSettle, Reply: tellCheck},
 }
 
 const rulesGroup = "rules"
@@ -53,12 +55,13 @@ const (
 	wordHead = "HEADERS"
 	wordBy   = "BY"
 	wordOnce = "ONCE"
+	wordHold = "RESERVE"
 )
 
 // checkWords and settleWords end the attributes of RL.CHECK and RL.SETTLE; wordAnd ends the
 // attributes of a descriptor.
 var (
-	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead, wordOnce}
+	checkWords  = []string{wordHits, wordID, wordPeek, wordRows, wordHead, wordOnce, wordHold}
 	settleWords = []string{wordBy, wordID, wordOnce}
 )
 
@@ -82,6 +85,8 @@ func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
 			rest = rest[2:]
 		case word.Is(option, wordOnce):
 			return askOnce(q, rest)
+		case word.Is(option, wordHold):
+			return askReserve(q, rest)
 		case word.Is(option, wordID):
 			q.ID, err = rest[1], limiters.ParseID(rest[1])
 			rest = rest[2:]
@@ -151,6 +156,15 @@ func askOnce(q *checks.Request, rest [][]byte) (err error) {
 		return resp.NewError("ERR", "syntax error, the end of the line must be ONCE id [FOR duration]")
 	}
 	q.Once, q.OnceFor, err = limiters.ParseOnce(rest)
+	return err
+}
+
+// askReserve parses the option RESERVE, which must be the end of a line.
+func askReserve(q *checks.Request, rest [][]byte) (err error) {
+	if spec.ReserveAt(rest) != 0 {
+		return resp.NewError("ERR", "syntax error, the end of the line must be RESERVE id ttl [KEEP k|ALL] [PARTIAL]")
+	}
+	q.Reserve, q.Terms, err = limiters.ParseReserve(rest)
 	return err
 }
 
@@ -226,7 +240,7 @@ func tellCheck(w *resp.Writer, a *session.Ask, answer *checks.Answer, headers *c
 		parts++
 	}
 	w.Array(parts)
-	tellRow(w, &answer.Row)
+	tellRow(w, &answer.Row, answer.Granted)
 	w.BulkString(answer.Name)
 	w.BulkString(answer.Reason.String())
 	if a.Rows {
@@ -261,16 +275,16 @@ func tellRows(w *resp.Writer, answer *checks.Answer) {
 func tellFullRow(w *resp.Writer, r *checks.Row, mode string, descriptor int) {
 	w.Array(8)
 	w.BulkString(r.Name)
-	tellRow(w, r)
+	tellRow(w, r, 0)
 	w.BulkString(mode)
 	w.Int(int64(descriptor))
 }
 
-// tellRow writes the five integers of a row.
-func tellRow(w *resp.Writer, r *checks.Row) {
-	allowed := int64(0)
+// tellRow writes the five integers of a row. granted is Answer.Granted; 0: allowed is 1 or 0.
+func tellRow(w *resp.Writer, r *checks.Row, granted int64) {
+	allowed := granted
 	if r.Allowed {
-		allowed = 1
+		allowed = max(1, granted)
 	}
 	w.Int(allowed)
 	w.Int(r.Limit)

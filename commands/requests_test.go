@@ -70,8 +70,9 @@ var namedCases = map[string]requestCase{
 	"rl.check": {"RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three|RL.CHECK api on three PEEK|RL.CHECK " +
 		"api on three HITS 0|RL.CHECK api on dark|" +
 		"RL.CHECK api on dark|RL.CHECK api ip bad|RL.CHECK api ip good|RL.CHECK api on|RL.SETTLE api on three BY 1|" +
-		"RL.CHECK api ip good ONCE i|RL.CHECK api on dark user u ONCE i|RL.CHECK api on dark user u ONCE i",
-		[...]int64{4, 3, 2, 1, 0, 1}},
+		"RL.CHECK api ip good ONCE i|RL.CHECK api on dark user u ONCE i|RL.CHECK api on dark user u ONCE i|RL.CHECK " +
+		"api on three ip r RESERVE r 9s|RL.CHECK api on free RESERVE s 9s|RL.CHECK api on free RESERVE s 9s",
+		[...]int64{5, 4, 2, 1, 0, 2}},
 }
 
 // TestRequestsAreCounted: each request has one outcome, for any number of limits. All commands that

@@ -115,6 +115,19 @@ func opReserve(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
+// ParseReserve parses the words RESERVE id ttl [KEEP k|ALL] [PARTIAL], see spec.ReserveAt, into the id and
+// the terms.
+func ParseReserve(words [][]byte) (id []byte, t reservations.Terms, err error) {
+	id = words[1]
+	if err = ParseID(id); err == nil {
+		t.TTL, err = ParseDuration("ttl", words[2])
+	}
+	if err == nil {
+		err = parseTerms(&t, words[3:])
+	}
+	return id, t, err
+}
+
 // parseTerms parses the options KEEP and PARTIAL.
 func parseTerms(t *reservations.Terms, options [][]byte) error {
 	for given := options; len(given) > 0; {

@@ -54,8 +54,8 @@ func (w *worker) extend(tx *engine.Tx, c *engine.Call) {
 			c.Answer = answer.AppendError(c.Answer, wrong)
 			return
 		}
-		if wait, limited := w.limited(); limited {
-			answerState(c, false, wordLimited, r.total(r.first()), wait)
+		if !passed(w.ops, w.decisions, true) {
+			answerState(c, false, wordLimited, r.total(r.first()), w.wait())
 			return
 		}
 	}
@@ -63,7 +63,7 @@ func (w *worker) extend(tx *engine.Tx, c *engine.Call) {
 		r.keep = x.Keep
 	}
 	if x.By > 0 {
-		r.layers = append(r.layers, layer{tx.Now(), x.By})
+		r.layers = append(r.layers, layer{tx.Now(), x.By, w.missed(r)})
 	}
 	w.prepare(tx, c.Args[idArg])
 	w.reach(tx, x.By > 0)
@@ -87,56 +87,88 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 		if !tx.MayHold(l.key) {
 			return fullOf(l.key)
 		}
-		w.ops = append(w.ops, engine.Op{Kind: engine.Take, Params: l.params, N: n, Key: l.key})
+		w.ops = append(w.ops, engine.Op{Kind: engine.Take, Mode: l.mode, Params: l.params, N: n, Key: l.key})
 		w.decisions = append(w.decisions, engine.Decision{})
 	}
 	switch {
+	case len(r.limits) == 0: // of a request by rules that met no limit
+		return ""
 	case len(w.ops) == 0:
 		return "ERR all limits of the reservation are fixed, so BY has no limit to take from"
 	case tx.Tight():
 		w.fail(engine.NoMemory)
 	case w.fits(tx, n):
-		w.decide(tx)
+		w.decideAs(tx, w.ops, w.decisions, true)
 	}
-	if w.decisions[0].Status == engine.NoMemory {
-		return errNoMemory
+	for i := range w.decisions {
+		if w.decisions[i].Status == engine.NoMemory && w.ops[i].Mode != engine.Shadow {
+			return errNoMemory
+		}
 	}
 	return ""
 }
 
-// fits looks whether n permits are left of each limit of the ops. If not, the decisions tell that. It
-// changes no limit, not even its parameters, which may be newer than the parameters of the ops.
+// fits looks whether the ops pass, each for n permits. If not, the decisions tell that. It changes no
+// limit, not even its parameters, which may be newer than the parameters of the ops.
 func (w *worker) fits(tx *engine.Tx, n int64) bool {
 	var look engine.Op
 	look.LookFor(n)
-	all := true
 	for i := range w.ops {
 		op, d := w.ops[i], &w.decisions[i]
-		op.N, op.ID = 0, look.ID
+		op.N, op.ID, op.Mode = 0, look.ID, 0
 		w.batch.Ops = append(w.batch.Ops[:0], op)
 		tx.Decide(&w.batch)
 		if *d = w.batch.Decisions[0]; d.Status != engine.OK || d.Remaining < n {
-			all, d.Allowed = false, 0
+			d.Allowed = 0
 		}
 	}
-	return all
+	return passed(w.ops, w.decisions, true)
 }
 
-// limited reports whether the decisions deny, and returns the longest wait in milliseconds, or -1 if
-// no wait is long enough.
-func (w *worker) limited() (wait int64, limited bool) {
+// wait returns the milliseconds until the denied ops could pass, or -1 if they never could: the longest
+// wait of the ops without a mode, or if all of these pass, the shortest of the ops with the mode AnyOf.
+func (w *worker) wait() int64 {
+	longest, shortest, denies := int64(0), int64(-1), false
 	for i := range w.decisions {
-		d := &w.decisions[i]
-		if d.Status == engine.OK && d.Allowed > 0 {
+		d, mode := &w.decisions[i], w.ops[i].Mode
+		if d.Status == engine.OK && d.Allowed > 0 || mode == engine.Shadow {
 			continue
 		}
-		if limited = true; d.Status != engine.OK || d.Wait == engine.Never {
-			wait = -1
-		} else if wait >= 0 {
-			wait = max(wait, d.Wait.CeilMillis())
+		wait := int64(-1)
+		if d.Status == engine.OK && d.Wait != engine.Never {
+			wait = d.Wait.CeilMillis()
+		}
+		switch {
+		case mode == engine.AnyOf:
+			if shortest < 0 || wait >= 0 && wait < shortest {
+				shortest = wait
+			}
+		case wait < 0 || longest < 0:
+			longest, denies = -1, true
+		default:
+			longest, denies = max(longest, wait), true
 		}
 	}
-	return wait, limited
+	if denies {
+		return longest
+	}
+	return shortest
+}
+
+// missed returns a bit for each variable limit that did not pass, and denied nothing. Requires: the ops are
+// those of more.
+func (w *worker) missed(r *record) (bits uint64) {
+	next := 0
+	for i := range r.limits {
+		if r.limits[i].fixed {
+			continue
+		}
+		if d := &w.decisions[next]; d.Status != engine.OK || d.Allowed == 0 {
+			bits |= 1 << i
+		}
+		next++
+	}
+	return bits
 }
 
 // reach gives the holds of the reservation their end and their kept permits: the oldest are kept

@@ -100,13 +100,28 @@ func TestCheckRefusesReservations(t *testing.T) {
 		change(&op)
 		return op
 	}
+	member := func(key string, mode engine.Mode) engine.Op {
+		return with(func(op *engine.Op) { op.Key, op.Mode = []byte(key), mode })
+	}
+	needs := engine.NeedsOf(engine.Rules, 7, 1)
+	penalty := engine.Penalty{After: 1, Within: 60e9, Block: 60e9, Growth: 100, Max: 60e9, Forgive: 60e9}
+	guard := engine.Op{Mode: engine.Guard, N: 1, Key: []byte("box"), Params: penalty.Params()}
+	many := []engine.Op{needs}
+	for i := range engine.MaxGroup + 1 {
+		many = append(many, member(fmt.Sprint(i), 0))
+	}
+	bare := terms
+	bare.Bare = true
 	extension := reservations.Extension{TTL: 1, By: 2, Keep: 3}
 	for name, c := range map[string]engine.Call{
 		"RESERVE": reserved(terms, take),
-		"EXTEND":  made(func(b *engine.Batch) { reservations.Extend(b, []byte("id"), extension) }),
-		"COMMIT":  made(func(b *engine.Batch) { reservations.Commit(b, []byte("id"), []int64{1, 2}) }),
-		"CANCEL":  made(func(b *engine.Batch) { reservations.Cancel(b, []byte("id")) }),
-		"look":    made(func(b *engine.Batch) { reservations.Reserved(b, []byte("id")) }),
+		"RESERVE by rules": reserved(terms, needs, take, guard, member("shadow", engine.Shadow), member("any", engine.AnyOf),
+			with(func(op *engine.Op) { op.Key = []byte("look"); op.N = 0; op.LookFor(3) })),
+		"RESERVE of no limit": reserved(bare, needs, take),
+		"EXTEND":              made(func(b *engine.Batch) { reservations.Extend(b, []byte("id"), extension) }),
+		"COMMIT":              made(func(b *engine.Batch) { reservations.Commit(b, []byte("id"), []int64{1, 2}) }),
+		"CANCEL":              made(func(b *engine.Batch) { reservations.Cancel(b, []byte("id")) }),
+		"look":                made(func(b *engine.Batch) { reservations.Reserved(b, []byte("id")) }),
 	} {
 		if err := commands.Check(&c); err != nil || c.ReadOnly != (name == "look") {
 			t.Errorf("%s: %v, and it is read-only: %v", name, err, c.ReadOnly)
@@ -126,12 +141,19 @@ func TestCheckRefusesReservations(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]engine.Call{
-		"no ttl":          reserved(reservations.Terms{}, take),
-		"a negative KEEP": reserved(reservations.Terms{TTL: 1, Keep: -1}, take),
-		"a key twice":     reserved(terms, take, take),
-		"a charge":        reserved(terms, with(func(op *engine.Op) { op.Kind = engine.Charge })),
-		"a mode":          reserved(terms, with(func(op *engine.Op) { op.Mode = engine.Shadow })),
-		"no parameters":   reserved(terms, with(func(op *engine.Op) { op.Params = engine.Params{} })),
+		"no ttl":               reserved(reservations.Terms{}, take),
+		"a negative KEEP":      reserved(reservations.Terms{TTL: 1, Keep: -1}, take),
+		"a key twice":          reserved(terms, take, take),
+		"a charge":             reserved(terms, with(func(op *engine.Op) { op.Kind = engine.Charge })),
+		"a mode":               reserved(terms, with(func(op *engine.Op) { op.Mode = engine.Shadow })),
+		"64 limits and 1":      reserved(terms, many...),
+		"a guard alone":        reserved(terms, needs, guard),
+		"no rules":             reserved(bare, take),
+		"two of none":          reserved(bare, needs, take, member("other", 0)),
+		"a key twice by rules": reserved(terms, needs, take, take),
+		"a lease by rules": reserved(terms, needs, engine.Op{Kind: engine.Acquire, N: 1, Key: []byte("k"), ID: []byte("i"),
+			Params: engine.Params{Alg: engine.Lease, Limit: 9, Period: 60e9}}),
+		"no parameters": reserved(terms, with(func(op *engine.Op) { op.Params = engine.Params{} })),
 		"a negative number": made(func(b *engine.Batch) {
 			reservations.Commit(b, []byte("id"), []int64{-1})
 		}),

@@ -127,15 +127,20 @@ func (w *worker) members() (ops []engine.Op, ds []engine.Decision, grouped bool)
 // decide decides the request.
 func (w *worker) decide(tx *engine.Tx) {
 	ops, ds, grouped := w.members()
+	if w.decideAs(tx, ops, ds, grouped); len(ds) < len(w.decisions) {
+		w.decisions[0] = engine.Decision{Allowed: 1, Changed: ds[0].Changed}
+	}
+}
+
+// decideAs decides ops, as a group if grouped is set.
+func (w *worker) decideAs(tx *engine.Tx, ops []engine.Op, ds []engine.Decision, grouped bool) {
 	w.batch.Ops = append(w.batch.Ops[:0], ops...)
 	w.batch.Ops[0].Group = 0
 	if grouped {
 		w.batch.Ops[0].Group = uint8(len(ops))
 	}
 	tx.Decide(&w.batch)
-	if copy(ds, w.batch.Decisions); len(ds) < len(w.decisions) {
-		w.decisions[0] = engine.Decision{Allowed: 1, Changed: ds[0].Changed}
-	}
+	copy(ds, w.batch.Decisions)
 }
 
 // acted reports whether the decisions are remembered, and sets the fields of r that remember them: of a

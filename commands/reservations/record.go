@@ -28,6 +28,7 @@ type record struct {
 	state   byte
 	request uint64 // a hash of the request
 	granted int64  // the answer to the request: 1, or with PARTIAL the number granted
+	denied  uint64 // a bit for each limit of the request that did not pass, and denied nothing
 	// outcome and settled are of a committed reservation: the first number that was committed, and a
 	// hash of all numbers.
 	outcome int64
@@ -42,14 +43,17 @@ type record struct {
 // A layer is when permits were taken, and how many of each variable limit. Of the first layer the
 // limits say how many.
 type layer struct {
-	stamp engine.Instant
-	n     int64
+	stamp  engine.Instant
+	n      int64
+	missed uint64 // a bit for each limit without permits, which did not pass and denied nothing
 }
 
 // A limit is a limit of a reservation. A fixed limit keeps its permits unless the reservation is
 // canceled.
 type limit struct {
+	index  int // in the record
 	fixed  bool
+	mode   engine.Mode // 0, or by rules Shadow or AnyOf
 	params engine.Params
 	n      int64
 	key    []byte
@@ -60,7 +64,7 @@ func (r *record) held(l *limit, layer int) int64 {
 	switch {
 	case layer == 0:
 		return l.n
-	case l.fixed:
+	case l.fixed || r.layers[layer].missed>>l.index&1 != 0:
 		return 0
 	}
 	return r.layers[layer].n
@@ -82,8 +86,12 @@ func (r *record) kept(l *limit) int64 {
 	return min(r.keep, r.total(l))
 }
 
-// first returns the first variable limit, or the first limit if all are fixed.
+// first returns the first variable limit, or the first limit if all are fixed. A request by rules may have
+// met no limit: then all of a limit without a key was granted.
 func (r *record) first() *limit {
+	if len(r.limits) == 0 {
+		return new(limit)
+	}
 	for i := range r.limits {
 		if !r.limits[i].fixed {
 			return &r.limits[i]
@@ -105,12 +113,13 @@ func (r *record) until(now engine.Instant) int64 {
 }
 
 // append appends the bytes of a record: the state, a byte; the hash of the request, 8 bytes; granted,
-// outcome; settled, 8 bytes; end, keep; the number of layers, and of each stamp and n; the number of
-// limits, and of each 1 if it is fixed, Params, n, the length of the key, the key. Numbers are unsigned
-// varints. A settled reservation has neither layers nor limits.
+// denied, outcome; settled, 8 bytes; end, keep; the number of layers, and of each stamp, n and missed; the
+// number of limits, and of each a byte, its mode with the bit isFixed if it is fixed, Params, n, the length
+// of the key, the key. Numbers are unsigned varints. A settled reservation has neither layers nor limits.
 func (r *record) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(append(dst, r.state), r.request)
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.granted)), uint64(r.outcome))
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.granted)), r.denied)
+	dst = binary.AppendUvarint(dst, uint64(r.outcome))
 	dst = binary.LittleEndian.AppendUint64(dst, r.settled)
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.end)), uint64(r.keep))
 	layers, limits := r.layers, r.limits
@@ -120,14 +129,16 @@ func (r *record) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(layers)))
 	for _, l := range layers {
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(l.stamp)), uint64(l.n))
+		dst = binary.AppendUvarint(dst, l.missed)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(limits)))
 	for i := range limits {
-		l, fixed := &limits[i], byte(0)
+		l := &limits[i]
+		first := byte(l.mode)
 		if l.fixed {
-			fixed = 1
+			first |= isFixed
 		}
-		dst = l.params.Append(append(dst, fixed))
+		dst = l.params.Append(append(dst, first))
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(l.n)), uint64(len(l.key)))
 		dst = append(dst, l.key...)
 	}
@@ -139,25 +150,29 @@ func (r *record) append(dst []byte) []byte {
 func (r *record) read(data []byte) (ok bool) {
 	x := reader{data: data}
 	r.state, r.request = x.byte(), x.word()
-	r.granted, r.outcome = x.uvarint(), x.uvarint()
+	r.granted, r.denied, r.outcome = x.uvarint(), uint64(x.uvarint()), x.uvarint()
 	r.settled = x.word()
 	r.end, r.keep = engine.Instant(x.uvarint()), x.uvarint()
 	n := x.uvarint()
 	r.layers, r.limits = r.layers[:0], r.limits[:0]
 	for i := int64(0); i < n && !x.bad; i++ {
-		r.layers = append(r.layers, layer{engine.Instant(x.uvarint()), x.uvarint()})
+		r.layers = append(r.layers, layer{engine.Instant(x.uvarint()), x.uvarint(), uint64(x.uvarint())})
 	}
 	n = x.uvarint()
 	for i := int64(0); i < n && !x.bad; i++ {
-		r.limits = append(r.limits, x.limit())
+		r.limits = append(r.limits, x.limit(int(i)))
 	}
 	open := r.state == isOpen
-	return !x.bad && len(x.data) == 0 && r.state <= isCanceled && open == (len(r.limits) > 0) &&
-		open == (len(r.layers) > 0)
+	return !x.bad && len(x.data) == 0 && r.state <= isCanceled && (open || len(r.limits) == 0) &&
+		open == (len(r.layers) > 0) && len(r.limits) <= engine.MaxGroup
 }
 
-func (x *reader) limit() (l limit) {
-	l.fixed = x.byte() != 0
+// isFixed is the bit of a fixed limit beside its mode. No mode has it.
+const isFixed = 1 << 7
+
+func (x *reader) limit(index int) (l limit) {
+	first := x.byte()
+	l.index, l.fixed, l.mode = index, first&isFixed != 0, engine.Mode(first&^isFixed)
 	size := l.params.Decode(x.data)
 	x.number(0, size)
 	l.n = x.uvarint()

@@ -3,6 +3,7 @@ package reservations
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"strings"
 
 	"limitsrv/commands/word"
@@ -14,7 +15,8 @@ type Terms struct {
 	TTL     int64  // nanoseconds until it expires
 	Keep    int64  // permits of each variable limit that stay taken then; KeepAll: all
 	Partial bool   // reserve the permits that are left of the limits
-	Fixed   uint64 // a bit for each fixed limit, by its index
+	Fixed   uint64 // a bit for each fixed limit, by its index among the limits, without guards
+	Bare    bool   // the request, by rules, met no limit: its ops only ask for the version of the rules
 	Request uint64 // a hash of the request
 }
 
@@ -24,15 +26,25 @@ const KeepAll int64 = keepAll
 // reserveHeadBytes is the greatest length of the head of a call of Reserve.
 const reserveHeadBytes = hashSize + 1 + 3*binary.MaxVarintLen64
 
-// Reserve replaces the ops of a batch from index first on, Takes of one request, by a call that reserves
+// The flags in the head of a call of Reserve.
+const (
+	isPartial = 1 << 0
+	isBare    = 1 << 1
+)
+
+// Reserve replaces the ops of a batch from index first on, which are one request, by a call that reserves
 // their permits under an id. The call refers to id and to the keys of the ops. Its head is the hash of
-// the request in 8 bytes; 1 for a partial request; ttl, keep and fixed. Requires: at most
-// engine.MaxGroup ops with different keys; id has 1 to engine.MaxIDBytes bytes.
+// the request in 8 bytes; a byte of flags; ttl, keep and fixed. Requires: the ops are Takes of at most
+// engine.MaxGroup limits with different keys; by rules a Needs precedes them, they may have modes, and
+// there may be guards. id has 1 to engine.MaxIDBytes bytes.
 func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
 	head := make([]byte, 0, reserveHeadBytes)
 	head = append(binary.LittleEndian.AppendUint64(head, t.Request), 0)
 	if t.Partial {
-		head[hashSize] = 1
+		head[hashSize] |= isPartial
+	}
+	if t.Bare {
+		head[hashSize] |= isBare
 	}
 	head = binary.AppendUvarint(binary.AppendUvarint(head, uint64(t.TTL)), uint64(t.Keep))
 	wrap(b, first, callReserve, id, binary.AppendUvarint(head, t.Fixed))
@@ -42,32 +54,43 @@ func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
 func readTerms(head []byte) (t Terms, ok bool) {
 	x := reader{data: head}
 	t.Request = x.word()
-	partial := x.byte()
-	t.Partial = partial == 1
+	flags := x.byte()
+	t.Partial, t.Bare = flags&isPartial != 0, flags&isBare != 0
 	t.TTL, t.Keep = x.uvarint(), x.uvarint()
 	t.Fixed = uint64(x.uvarint())
-	return t, !x.bad && len(x.data) == 0 && partial <= 1 && t.TTL > 0 && t.TTL <= engine.MaxPeriod && t.Keep >= 0 &&
-		t.Keep <= keepAll
+	return t, !x.bad && len(x.data) == 0 && flags <= isPartial|isBare && t.TTL > 0 && t.TTL <= engine.MaxPeriod &&
+		t.Keep >= 0 && t.Keep <= keepAll
 }
 
 func checkReserve(c *engine.Call) error {
-	if err := checkForm(c, engine.MaxGroup); err != nil {
+	if err := checkForm(c, engine.MaxGroupOps); err != nil {
 		return err
 	}
-	if _, ok := readTerms(c.Args[headArg]); !ok {
+	t, ok := readTerms(c.Args[headArg])
+	if !ok {
 		return errCall
 	}
 	ops, err := readOps(nil, c)
 	if err != nil {
 		return err
 	}
-	seen := make(map[string]bool, len(ops))
-	for i := range ops {
-		op := &ops[i]
-		if op.Kind != engine.Take || op.Mode != 0 || len(op.ID) > 0 || op.Params.Limit == 0 || seen[string(op.Key)] {
+	byRules, members := ops[0].Kind == engine.Needs, ops
+	if byRules {
+		members = ops[1:]
+	}
+	seen, limits := make(map[string]bool, len(ops)), 0
+	for i := range members {
+		op := &members[i]
+		if op.Kind != engine.Take || op.Params.Limit == 0 || seen[string(op.Key)] ||
+			!byRules && (op.Mode != 0 || len(op.ID) > 0) {
 			return errCall
 		}
-		seen[string(op.Key)] = true
+		if seen[string(op.Key)] = true; op.Mode != engine.Guard {
+			limits++
+		}
+	}
+	if limits == 0 || limits > engine.MaxGroup || t.Bare && (!byRules || len(members) != 1) {
+		return errCall
 	}
 	return checkOps(ops)
 }
@@ -91,6 +114,10 @@ func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, 
 			return false, errOwnKey
 		}
 	}
+	if needs := &w.ops[0]; needs.Kind == engine.Needs && !isInForce(tx, needs) {
+		w.fail(engine.Stale)
+		return false, ""
+	}
 	e, there := tx.Find(id)
 	if there {
 		return true, w.repeatReservation(tx, e, id, &t)
@@ -99,16 +126,16 @@ func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, 
 		w.fail(engine.NoMemory)
 		return false, ""
 	}
-	for i := range w.ops {
-		if key := w.ops[i].Key; !tx.MayHold(key) {
-			return false, fullOf(key)
-		}
+	if wrong = w.mayHold(tx, &t); wrong != "" {
+		return false, wrong
 	}
 	granted := int64(1)
 	if t.Partial {
 		granted = w.lower(tx, &t)
 	}
-	if !w.passes(tx) {
+	if t.Bare {
+		w.pass()
+	} else if !w.passes(tx) {
 		return false, ""
 	}
 	w.store(tx, id, &t, granted)
@@ -120,11 +147,11 @@ func (w *worker) countRequest(tx *engine.Tx, c *engine.Call, repeated bool, wron
 	switch {
 	case strings.HasPrefix(wrong, codeBusy):
 		w.counts.Conflicts = 1
-	case wrong != "":
+	case wrong != "" || w.decisions[0].Status == engine.Stale: // a stale request is decided again
 		return
 	case repeated:
 		w.counts.Repeated = 1
-	case w.passed():
+	case passed(w.members()):
 		w.counts.Granted = 1
 	default:
 		w.counts.Limited = 1
@@ -150,9 +177,55 @@ func (w *worker) repeatReservation(tx *engine.Tx, e engine.Entry, id []byte, t *
 	case r.expired(tx.Now()):
 		return busy(id, "is of a reservation that has expired")
 	}
-	w.repeat(tx, engine.Receipt{Outcome: uint64(1 - min(1, len(w.ops)-1))}) // of a group the denied members
-	for i := range w.ops {
-		allow(&w.ops[i], &w.decisions[i], w.granted(t, i, w.record.granted))
+	receipt := engine.Receipt{Outcome: w.record.denied}
+	if _, _, grouped := w.members(); !grouped {
+		receipt.Outcome = 1 // Allowed
+	}
+	w.repeat(tx, receipt)
+	for l := range w.limits() {
+		if l.d.Allowed > 0 {
+			allow(l.op, l.d, t.granted(l.index, w.record.granted))
+		}
+	}
+	return ""
+}
+
+// A member is a limit of the request: its number among the limits, its op and the decision on it.
+type member struct {
+	index int
+	op    *engine.Op
+	d     *engine.Decision
+}
+
+// limits yields the limits of the request, which are its ops without a Needs and without guards.
+func (w *worker) limits() iter.Seq[member] {
+	return func(yield func(member) bool) {
+		ops, ds, _ := w.members()
+		index := 0
+		for i := range ops {
+			if ops[i].Mode&engine.Guard != 0 {
+				continue
+			}
+			if !yield(member{index, &ops[i], &ds[i]}) {
+				return
+			}
+			index++
+		}
+	}
+}
+
+// mayHold returns an error if a key of the request may have no further hold. A limit in shadow must not
+// refuse the request: its tokens are then not held, and are charged at the commit.
+func (w *worker) mayHold(tx *engine.Tx, t *Terms) (wrong string) {
+	for l := range w.limits() {
+		switch {
+		case t.Bare || tx.MayHold(l.op.Key):
+		case l.op.Mode != engine.Shadow:
+			return fullOf(l.op.Key)
+		case l.op.N > 0:
+			l.op.LookFor(l.op.N)
+			l.op.N = 0
+		}
 	}
 	return ""
 }
@@ -167,50 +240,71 @@ const codeBusy = "BUSYKEY"
 
 func busy(id []byte, why string) string { return codeBusy + " id " + word.Excerpt(id) + " " + why }
 
-// granted returns Allowed of op i of a request that passed, of which so many permits were granted.
-func (w *worker) granted(t *Terms, i int, granted int64) int64 {
-	if t.Fixed>>i&1 != 0 {
+// isFixed reports whether a limit is fixed.
+func (t *Terms) isFixed(index int) bool { return t.Fixed>>index&1 != 0 }
+
+// granted returns Allowed of a limit that passed, of a request of which so many permits were granted.
+func (t *Terms) granted(index int, granted int64) int64 {
+	if t.isFixed(index) {
 		return 1
 	}
 	return granted
 }
 
 // lower lowers the permits of the variable limits to the number that all of them have left, at least 1,
-// and returns their number.
+// and returns their number. Of limits with the mode AnyOf, the limit with the most left counts, and of
+// limits in shadow none.
 func (w *worker) lower(tx *engine.Tx, t *Terms) int64 {
-	left, most := int64(keepAll), int64(0)
-	for i := range w.ops {
-		op := &w.ops[i]
-		if t.Fixed>>i&1 != 0 || op.N == 0 {
+	left, most, anyOf := int64(keepAll), int64(0), int64(-1)
+	for l := range w.limits() {
+		if t.isFixed(l.index) || l.op.N == 0 {
 			continue
 		}
-		w.batch.Ops = append(w.batch.Ops[:0], engine.Op{Kind: engine.Take, Params: op.Params, Key: op.Key})
+		most = max(most, l.op.N)
+		if l.op.Mode == engine.Shadow {
+			continue
+		}
+		w.batch.Ops = append(w.batch.Ops[:0], engine.Op{Kind: engine.Take, Params: l.op.Params, Key: l.op.Key})
 		tx.Decide(&w.batch)
-		left, most = min(left, w.batch.Decisions[0].Remaining), max(most, op.N)
+		if has := w.batch.Decisions[0].Remaining; l.op.Mode == engine.AnyOf {
+			anyOf = max(anyOf, has)
+		} else {
+			left = min(left, has)
+		}
+	}
+	if anyOf >= 0 {
+		left = min(left, anyOf)
 	}
 	left = max(1, min(left, most))
-	for i := range w.ops {
-		if op := &w.ops[i]; t.Fixed>>i&1 == 0 {
-			op.N = min(op.N, left)
+	for l := range w.limits() {
+		if !t.isFixed(l.index) {
+			l.op.N = min(l.op.N, left)
 		}
 	}
 	return left
 }
 
-// passes decides the ops, and reports whether all permits were taken.
+// passes decides the ops, and reports whether the request passed.
 func (w *worker) passes(tx *engine.Tx) bool {
 	w.decide(tx)
-	return w.passed()
+	return passed(w.members())
 }
 
-// passed reports whether all decisions allow.
-func (w *worker) passed() bool {
+// pass lets all ops pass.
+func (w *worker) pass() {
 	for i := range w.decisions {
-		if d := &w.decisions[i]; d.Status != engine.OK || d.Allowed == 0 {
+		w.decisions[i].Allowed = 1
+	}
+}
+
+// passed reports whether a group or a single op has passed.
+func passed(ops []engine.Op, ds []engine.Decision, _ bool) bool {
+	for i := range ds {
+		if s := ds[i].Status; s != engine.OK && (s != engine.NoMemory || ops[i].Mode != engine.Shadow) {
 			return false
 		}
 	}
-	return true
+	return engine.Passed(ops, ds)
 }
 
 // store stores the reservation of a request that has taken its permits, and its holds.
@@ -219,13 +313,20 @@ func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 	*r = record{request: t.Request, granted: granted, end: tx.Now() + engine.Instant(t.TTL), keep: t.Keep,
 		layers: append(r.layers[:0], layer{stamp: tx.Now()}), limits: r.limits[:0]}
 	hold := tx.HoldID(tx.HashID(id), 0)
-	for i := range w.ops {
-		op, fixed := &w.ops[i], t.Fixed>>i&1 != 0
-		r.limits = append(r.limits, limit{fixed: fixed, params: op.Params, n: op.N, key: op.Key})
-		if w.decisions[i].Allowed = w.granted(t, i, granted); op.N > 0 {
-			l := &r.limits[i]
-			tx.Hold(op.Key, r.hold(hold, l, 0, r.kept(l)))
-			w.counts.Reserved += op.N
+	for m := range w.limits() {
+		switch {
+		case t.Bare:
+			continue
+		case m.d.Status != engine.OK || m.d.Allowed == 0:
+			r.denied |= 1 << m.index
+			continue
+		}
+		r.limits = append(r.limits, limit{index: len(r.limits), fixed: t.isFixed(m.index), mode: m.op.Mode,
+			params: m.op.Params, n: m.op.N, key: m.op.Key})
+		if m.d.Allowed = t.granted(m.index, granted); m.op.N > 0 {
+			l := &r.limits[len(r.limits)-1]
+			tx.Hold(m.op.Key, r.hold(hold, l, 0, r.kept(l)))
+			w.counts.Reserved += m.op.N
 		}
 	}
 	w.save(tx, id)

@@ -209,7 +209,7 @@ func (l *Limit) readsAs(o *Limit) bool {
 		l.Params.Alg == o.Params.Alg && l.Params.Calendar == o.Params.Calendar && l.Count == o.Count &&
 			l.Window == o.Window &&
 			l.Quota == o.Quota && l.Grace == o.Grace && l.warnAt == o.warnAt && l.Given == o.Given &&
-			l.Events == o.Events && slices.Equal(l.weights, o.weights))
+			l.Events == o.Events && l.requests == o.requests && slices.Equal(l.weights, o.weights))
 }
 
 // describe returns the limit with its mode, "" for nil.

@@ -68,6 +68,7 @@ type Limit struct {
 	ValueMetric    uint32
 
 	unlimited bool
+	requests  bool            // takes one of each request: hits: 1
 	weights   []source.Weight // in the order of their names; empty: none
 	warnAt    int64           // percent
 	names     [2]int32        // numbers in the domain of names that replaces lists; -1: no list

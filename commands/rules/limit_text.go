@@ -17,7 +17,7 @@ func (l *Limit) fill(from *source.Limit, label string) {
 	if from.Calendar != engine.NoCalendar {
 		l.Window = calendars[from.Calendar].nanos
 	}
-	l.warnAt, l.Events, l.weights = from.WarnAt, from.Events, from.Weights
+	l.warnAt, l.Events, l.requests, l.weights = from.WarnAt, from.Events, from.Requests, from.Weights
 	l.Quota, l.Count, l.Grace = from.Count, from.Count, from.Grace
 	if from.Burst > 0 {
 		l.Quota = from.Burst

@@ -222,8 +222,8 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 }
 
 // checkWeights returns an error if an override has weights for amounts that no limit of the domain
-// weighs. It also returns an error if an override without weights replaces limits whose weights
-// differ.
+// weighs. It also returns an error if an override without weights replaces limits whose weights, or
+// whose hits, differ.
 func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
 		if !d.weighs([]byte(w.Name)) {
@@ -231,10 +231,14 @@ func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 				meant(w.Name, d.amounts))
 		}
 	}
-	if len(v.limit.weights) > 0 || v.limit.unlimited || v.limit.None {
+	if len(v.limit.weights) > 0 || v.limit.requests || v.limit.unlimited || v.limit.None {
 		return nil
 	}
 	for _, l := range replaced {
+		if l.requests != replaced[0].requests {
+			return fmt.Errorf("LIMIT must have hits 1 or weights, or replace one limit, because only one of %s and %s has "+
+				"hits: 1", replaced[0].Name, l.Name)
+		}
 		if !slices.Equal(l.weights, replaced[0].weights) {
 			return fmt.Errorf("LIMIT must have weights or replace one limit, because the weights of %s and %s differ",
 				replaced[0].Name, l.Name)

@@ -38,7 +38,7 @@ const amounts = "amounts"
 // Policy returns the policy of the limit, which may have the weights of the limit that it replaces.
 func (m *Met) Policy() Policy {
 	p := m.Limit.Policy()
-	if len(m.weights()) > 0 {
+	if m.IsWeighed() {
 		p.Unit = amounts
 	}
 	return p
@@ -76,6 +76,9 @@ func (l *Limit) String() string {
 	}
 	if l.Events {
 		b.WriteString(" events")
+	}
+	if l.requests {
+		b.WriteString(" hits 1")
 	}
 	if len(l.weights) > 0 {
 		b.Write(source.AppendWeights([]byte(" weights "), l.weights))

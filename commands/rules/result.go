@@ -143,13 +143,22 @@ func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
 }
 
 // weights returns the weights of the limit. A limit of an override has the weights of the limit that it
-// replaces, unless it has its own.
+// replaces, unless it has its own, or hits: 1.
 func (m *Met) weights() []source.Weight {
-	if len(m.Limit.weights) == 0 && m.set != nil {
+	if len(m.Limit.weights) == 0 && !m.Limit.requests && m.set != nil {
 		return m.set.weights
 	}
 	return m.Limit.weights
 }
+
+// TakesOne reports whether the limit takes one of each request, whatever the hits of the request. A
+// limit of an override takes one if the limit that it replaces does, unless it has weights.
+func (m *Met) TakesOne() bool {
+	return m.Limit.requests || m.set != nil && m.set.requests && len(m.Limit.weights) == 0
+}
+
+// IsWeighed reports whether the limit has weights for named amounts.
+func (m *Met) IsWeighed() bool { return len(m.weights()) > 0 }
 
 // weigh sets the Hits of Limits by the amounts of the request, and drops the limits that they do not
 // concern.

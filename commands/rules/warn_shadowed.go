@@ -147,7 +147,7 @@ func isLooser(a, b *source.Rule) bool {
 		if loose.Unlimited || !slices.ContainsFunc(a.Limits, func(l source.Limit) bool {
 			return !l.Unlimited && l.Alg == loose.Alg && l.Window == loose.Window && l.Calendar == loose.Calendar &&
 				l.Count <= loose.Count && l.Burst <= loose.Burst && l.Grace <= loose.Grace &&
-				slices.Equal(l.Weights, loose.Weights)
+				l.Requests == loose.Requests && slices.Equal(l.Weights, loose.Weights)
 		}) {
 			return false
 		}

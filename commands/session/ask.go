@@ -71,6 +71,11 @@ func (h *Handler) appendCheck(b *engine.Batch, c *checks.Check, q *checks.Reques
 	if err == nil && q.Once != nil {
 		reservations.Wrap(b, first, q.Once, q.OnceFor, q.Hash())
 	}
+	if err == nil && q.Reserve != nil {
+		if t, ok := c.Reserves(q); ok {
+			reservations.Reserve(b, first, q.Reserve, t)
+		}
+	}
 	if err == nil && c.BadAddresses() > 0 {
 		h.audit.badAddresses(state.Set.Domain(string(q.Domain)), q)
 	}

@@ -217,11 +217,14 @@ func (x *single) release() {
 
 // mayCheck returns an error if an account may not make a request.
 func (h *Handler) mayCheck(c Call, q *checks.Request) error {
-	line := [...][]byte{[]byte("RL.CHECK"), q.Domain, nil, nil, []byte("ONCE"), q.Once}
-	if q.Once == nil {
-		return h.mayAsk(c, line[:4])
+	line := [][]byte{[]byte("RL.CHECK"), q.Domain, nil, nil}
+	switch {
+	case q.Once != nil:
+		line = append(line, []byte("ONCE"), q.Once)
+	case q.Reserve != nil:
+		line = append(line, []byte("RESERVE"), q.Reserve, nil)
 	}
-	return h.mayAsk(c, line[:])
+	return h.mayAsk(c, line)
 }
 
 // mayAsk returns an error if an account may not send a command line.

@@ -231,4 +231,12 @@ func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
 
 // positions returns the positions of the keys of a line, within it. No keys: First is
 // above Last.
-func (s *Spec) positions(line [][]byte) spec.Keys { return s.Keys.In(line) }
+func (s *Spec) positions(line [][]byte) spec.Keys {
+	if s.Asks == nil {
+		return s.Keys.In(line)
+	}
+	if at := s.Asks.ID(line); at > 0 {
+		return spec.Keys{First: at, Last: at, Step: 1}
+	}
+	return spec.Keys{First: 1, Step: 1}
+}

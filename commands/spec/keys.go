@@ -12,7 +12,8 @@ import (
 // number of keys, and they follow it. All zero: no keys.
 //
 // If Once is above 0, the words ONCE id [FOR duration] may end the line, ONCE at the index Once or
-// later. The id is then also a key. A command with Once must have at most a single other key.
+// later. The id is then also a key. A command with Once must have a single other key, or several in
+// groups.
 //
 // If Lead is above 0, the word at this index is a key too, and the other keys are in groups of Step
 // words at the end of the line: fewer than Step words may stand before the groups, from First-1 on.
@@ -74,14 +75,29 @@ func OnceAt(words [][]byte) int {
 	return -1
 }
 
+// ReserveAt returns the index of the word RESERVE if words end in RESERVE id ttl [KEEP k|ALL] [PARTIAL], with
+// the options in any order, or else -1.
+func ReserveAt(words [][]byte) int {
+	n := len(words)
+	partial := func(i int) bool { return word.Is(words[n-i], "PARTIAL") }
+	keep := func(i int) bool { return word.Is(words[n-i], "KEEP") }
+	for at := 3; at <= min(n, 6); at++ {
+		if !word.Is(words[n-at], "RESERVE") {
+			continue
+		}
+		if at == 3 || at == 4 && partial(1) || at == 5 && keep(2) || at == 6 && partial(1) && keep(3) ||
+			at == 6 && partial(3) && keep(2) {
+			return n - at
+		}
+	}
+	return -1
+}
+
 // withID returns k with the id of the option ONCE as its last key.
 func (k Keys) withID(line [][]byte) Keys {
 	at := OnceAt(line)
-	switch {
-	case at < k.Once:
+	if at < k.Once {
 		return k
-	case k.Step == 0:
-		return Keys{First: at + 1, Last: at + 1, Step: 1}
 	}
 	return Keys{First: k.First, Last: at + 1, Step: at + 1 - k.First}
 }

@@ -92,9 +92,9 @@ var arrows = map[string][]string{
 	},
 	"commands/rules/boundtest": {"limitsrv/commands/rules/source"},
 	"commands/rules/checks": {
-		"limitsrv/commands/limiters", "limitsrv/commands/resp", "limitsrv/commands/rules",
-		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/engine",
-		"limitsrv/engine/siphash",
+		"limitsrv/commands/limiters", "limitsrv/commands/reservations", "limitsrv/commands/resp",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
+		"limitsrv/engine", "limitsrv/engine/siphash",
 	},
 	"commands/rules/live": {
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/source",

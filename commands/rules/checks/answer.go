@@ -67,6 +67,7 @@ type Met struct {
 	Overruled bool
 	hasEvents bool  // rules.Met.HasEvents
 	op        uint8 // index into the ops of the request
+	takesOne  bool  // rules.Met.TakesOne, or of a request with amounts: without weights
 	hits      int64 // rules.Met.Hits
 }
 
@@ -86,6 +87,9 @@ type Answer struct {
 	// pass, the limit with the least remaining. Of equal limits it is the first.
 	Row
 	Reason Reason
+	// Granted is the number of tokens that a partial reservation has from each limit without hits: 1,
+	// or 0 for any other request.
+	Granted int64
 	// Binding is the index in Rows of the binding limit, or -1.
 	Binding int
 	// Descriptor is the index of the descriptor with the binding limit, or with the box that

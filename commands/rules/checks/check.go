@@ -27,6 +27,10 @@ type Check struct {
 	// repeats is set if the request has acted before, see Repeats.
 	repeats bool
 	weighs  bool // the request has Amounts, so each limit has its own hits
+	// reserves is set if the request is reserved when it passes, and partial if the number of tokens
+	// may then be less.
+	reserves bool
+	partial  bool
 }
 
 // Share lets the next requests use memory that other Checks of the same goroutine use too. An
@@ -54,6 +58,11 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 	}
 	if r.BadAddresses > 0 {
 		s.CountBadAddresses(c.takeStripe(), r.BadAddresses)
+	}
+	if q.Reserve != nil {
+		if err := checkReserve(r, q); err != nil {
+			return err
+		}
 	}
 	c.keep(s, q)
 	first, members := len(b.Ops), max(1, len(r.Limits)+len(r.Guards))
@@ -121,6 +130,9 @@ func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
 		n = 0
 	}
 	op := next(b)
+	if m.Limit.None && q.isReserved() {
+		n = 1 // a limit of 0 denies also a reservation of 0 tokens
+	}
 	m.SetOp(op, n, q.ID)
 	if op.Mode = modes[m.Mode]; n == 0 && op.Kind == engine.Take {
 		op.LookFor(looksFor)

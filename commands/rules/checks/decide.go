@@ -15,7 +15,7 @@ import (
 func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	a := &c.memory.answer
 	a.Binding, a.Descriptor = -1, -1
-	a.Rows, a.Boxes, a.Closed = a.Rows[:0], a.Boxes[:0], a.Closed[:0]
+	a.Rows, a.Boxes, a.Closed, a.Granted = a.Rows[:0], a.Boxes[:0], a.Closed[:0], 0
 	a.Met = c.met()
 	var guards []rules.Guard
 	if x := c.extras(); x != nil {
@@ -25,6 +25,9 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 	}
 	if c.verdict != rules.Limited {
 		a.settle(c.verdict, c.state.Shadow)
+		if c.partial && a.Allowed {
+			a.Granted = c.hits
+		}
 		c.countUnmatched()
 		return a, nil
 	}
@@ -50,6 +53,9 @@ func (c *Check) Answer(ops []engine.Op, ds []engine.Decision) (*Answer, error) {
 		c.setRow(&a.Rows[i], &a.Met[i], &ds[a.Met[i].op])
 	}
 	a.bind(ds)
+	if c.partial && a.Allowed {
+		a.Granted = c.granted(ds)
+	}
 	if len(guards) > 0 {
 		a.findClosed(guards, ops, ds)
 	}
@@ -140,7 +146,7 @@ var unbound = Row{Allowed: true, Limit: -1, Remaining: -1}
 // setRow makes r the state of a limit.
 func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 	l := m.Limit
-	r.Allowed, r.Limit, r.Remaining = d.Allowed == 1, l.Quota, max(0, d.Remaining-l.Grace)
+	r.Allowed, r.Limit, r.Remaining = d.Allowed > 0, l.Quota, max(0, d.Remaining-l.Grace)
 	r.WaitMillis, r.ResetMillis, r.Name = d.Wait.CeilMillis(), d.Reset.CeilMillis(), m.Named.Name
 	switch {
 	case l.None:
@@ -157,7 +163,7 @@ func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 	case c.settles:
 	case (c.peek || c.hitsOf(m) == 0) && l.HasLeases():
 		r.Allowed = d.Wait == engine.Span{}
-	case (c.peek || c.hitsOf(m) == 0) && d.Remaining < max(1, c.hitsOf(m)):
+	case (c.peek || c.hitsOf(m) == 0 && !c.reserves) && d.Remaining < max(1, c.hitsOf(m)):
 		r.Allowed = false
 	}
 }

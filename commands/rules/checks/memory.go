@@ -65,10 +65,14 @@ func (c *Check) hitsOf(m *Met) int64 {
 	if c.weighs {
 		return m.hits
 	}
+	n := c.hits
 	if x := c.extras(); x != nil && int(m.Descriptor) < len(x.own) && x.own[m.Descriptor] >= 0 {
-		return x.own[m.Descriptor]
+		n = x.own[m.Descriptor]
 	}
-	return c.hits
+	if m.takesOne {
+		return min(n, 1)
+	}
+	return n
 }
 
 // keep keeps all of the memory's result, and of a request by the rules of s, that the answer needs.
@@ -78,6 +82,7 @@ func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
 	c.state, c.hits, c.peek, c.settles, c.repeats, c.weighs = s, q.Hits, q.Peek, q.settling(), false, len(q.Amounts) > 0
+	c.reserves, c.partial = q.isReserved(), q.isReserved() && q.Terms.Partial
 	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 &&
 		q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0
@@ -94,6 +99,7 @@ func (c *Check) keep(s *live.State, q *Request) {
 			Limit: from.Limit, Named: from.Named(), Rule: from.Rule, index: int32(from.Index),
 			Descriptor: uint8(from.Descriptor), Guard: int8(from.Guard), Mode: from.Mode, op: op + uint8(i),
 			Overruled: s.Shadow && from.OwnMode() != rules.Shadow, hasEvents: from.HasEvents(), hits: from.Hits,
+			takesOne: from.TakesOne() || c.weighs && !from.IsWeighed(),
 		})
 		labelled = labelled || len(from.Label) > 0
 	}

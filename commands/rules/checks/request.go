@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/rules"
 	"limitsrv/engine/siphash"
 )
@@ -34,6 +35,11 @@ type Request struct {
 	// for OnceFor nanoseconds. The caller of Append has reservations.Wrap carry it out.
 	Once    []byte
 	OnceFor int64
+	// Reserve, unless it is nil, is an id: what the limits take is reserved under the id by Terms. The
+	// caller of Append has reservations.Reserve carry it out, see Check.Reserves. Requires: Once is nil,
+	// and the request does not settle.
+	Reserve []byte
+	Terms   reservations.Terms // without Fixed, Bare and Request
 	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
 	Peek bool
 
@@ -45,8 +51,15 @@ func (q *Request) hits(m *rules.Met) int64 {
 	if len(q.Amounts) > 0 {
 		return m.Hits
 	}
-	return q.taken(m.Descriptor)
+	n := q.taken(m.Descriptor)
+	if n > 1 && m.TakesOne() {
+		return 1
+	}
+	return n
 }
+
+// isReserved reports whether a passing request is reserved: a look is not.
+func (q *Request) isReserved() bool { return q.Reserve != nil && !q.Peek }
 
 // taken returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
 func (q *Request) taken(descriptor int) int64 {
@@ -92,6 +105,8 @@ func (q *Request) settles(m *rules.Met) int64 {
 	switch {
 	case q.Used:
 		return m.Hits
+	case m.TakesOne(): // the request was counted before
+		return 0
 	case !q.report:
 		return q.Settle
 	case m.Descriptor < len(q.Own) && isUsage(q.Own[m.Descriptor]) && !q.givesBack(m.Descriptor):
@@ -105,10 +120,11 @@ func (q *Request) Reset(domain []byte) {
 	q.Domain, q.Descriptors = domain, q.Descriptors[:0]
 	q.Hits, q.Own, q.ID, q.Settle, q.Peek, q.report = 1, q.Own[:0], nil, 0, false, false
 	q.Negative, q.HitsGiven, q.Once, q.Amounts, q.Used = nil, false, nil, q.Amounts[:0], false
+	q.Reserve = nil
 }
 
-// Hash returns the hash by which a request with the same Once is known to be the same: of all that the
-// client has asked for.
+// Hash returns the hash by which a request with the same Once or Reserve is known to be the same: of all
+// that the client has asked for, without Terms.
 func (q *Request) Hash() uint64 {
 	var (
 		buf  [512]byte

@@ -69,13 +69,14 @@ func (c *Check) Returned(q *Request, ds, returned []engine.Decision) {
 	}
 }
 
-// returns yields the limits that get tokens back, and the index of each limit's op.
+// returns yields the limits that get tokens back, and the index of each limit's op. A limit with hits: 1
+// counts requests, and gets none back.
 func (c *Check) returns(q *Request) func(yield func(m *rules.Met, op uint8) bool) {
 	return func(yield func(*rules.Met, uint8) bool) {
 		met := c.met()
 		for i := range met {
 			m := &c.memory.result.Limits[i]
-			if q.givesBack(m.Descriptor) && !m.Limit.None && !yield(m, met[i].op) {
+			if q.givesBack(m.Descriptor) && !m.Limit.None && !m.TakesOne() && !yield(m, met[i].op) {
 				return
 			}
 		}

@@ -18,7 +18,7 @@ var (
 		"rate_limits", "penalty",
 	}
 	rateLimitWords = []string{"unit", "requests_per_unit", "unlimited", "name", "replaces", "algorithm", "burst", "grace",
-		"warn_at", "events", "weights"}
+		"warn_at", "events", "hits", "weights"}
 )
 
 // units are the windows of the tree. They are aligned to the epoch.

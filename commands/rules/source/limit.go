@@ -17,7 +17,7 @@ const DefaultWarnAt = 80
 
 // limitForm is the form of a limit in a line.
 var limitForm = "COUNT/WINDOW [" + strings.Join(algorithmNames, "|") + "] [burst N] [name N] [grace N] " +
-	"[warn_at PERCENT] [events] [weights NAME=WEIGHT ...], N at once ttl DURATION, unlimited or none"
+	"[warn_at PERCENT] [events] [hits 1] [weights NAME=WEIGHT ...], N at once ttl DURATION, unlimited or none"
 
 // A draft is a limit as it is read.
 type draft struct {
@@ -31,6 +31,7 @@ type draft struct {
 	grace    int64
 	warnAt   int64
 	events   bool
+	requests bool     // hits: 1
 	weights  []Weight // in the order of their names
 }
 
@@ -134,8 +135,15 @@ func (d *draft) check(l *Limit) error {
 	if len(d.weights) > 0 && !d.alg.IsCounted() {
 		return fmt.Errorf("weights are for %s, got them for a number at once", anyOf(algorithmNames))
 	}
+	if d.requests && !d.alg.IsCounted() {
+		return fmt.Errorf("hits is for %s, got it for a number at once", anyOf(algorithmNames))
+	}
+	if d.requests && len(d.weights) > 0 {
+		return errors.New("a limit may have hits: 1, and counts requests, or weights, and counts amounts, got both")
+	}
 	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt, l.Events, l.Weights = d.count, d.alg,
 		d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt, d.events, d.weights
+	l.Requests = d.requests
 	if d.count == 0 && d.grace > 0 {
 		return errors.New("grace needs a limit above 0, got 0")
 	}
@@ -245,11 +253,14 @@ func (d *draft) options(words []string) (rest []string, err error) {
 			d.warnAt = n
 		case "name":
 			d.name = text
+		case "hits":
+			d.requests = true
 		default:
 			return words, nil
 		}
 		words = words[2:]
-		if (name == "burst" || name == "warn_at") && n == 0 || name == "warn_at" && n > 100 || len(text) > MaxNameBytes {
+		if (name == "burst" || name == "warn_at") && n == 0 || name == "warn_at" && n > 100 || len(text) > MaxNameBytes ||
+			name == "hits" && text != "1" {
 			return nil, errOption(name, text)
 		}
 	}
@@ -262,6 +273,8 @@ func errOption(name, text string) error {
 		must = fmt.Sprintf("a whole number from 1 to %d", int64(engine.MaxLimit))
 	case "warn_at":
 		must = "a whole number from 1 to 100"
+	case "hits":
+		must = "1"
 	}
 	return fmt.Errorf("%s must be %s, got %s", name, must, word.Excerpt([]byte(text)))
 }

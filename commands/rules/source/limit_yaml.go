@@ -7,8 +7,8 @@ import (
 )
 
 // limitWords are the words of a limit that is a mapping.
-var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "events", "weights",
-	"at_once", "ttl", "unlimited", "none"}
+var limitWords = []string{"count", "window", "algorithm", "burst", "name", "grace", "warn_at", "events", "hits",
+	"weights", "at_once", "ttl", "unlimited", "none"}
 
 // limit reads a limit: a line or a mapping.
 func (r *reader) limit(n *yaml.Node) (l Limit, ok bool) {
@@ -115,6 +115,10 @@ func (r *reader) limitWord(d *draft, f field) bool {
 		d.warnAt, _ = r.whole(f.value, f.word, 1, 100)
 	case "events":
 		d.events = r.boolean(f.value, f.word)
+	case "hits":
+		if d.requests = f.value.Kind == yaml.ScalarNode && f.value.Value == "1"; !d.requests {
+			r.bad(f.value, f.word, "1")
+		}
 	case "weights":
 		r.weights(d, f.value)
 	default:
