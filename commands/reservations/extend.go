@@ -155,8 +155,8 @@ func (w *worker) wait() int64 {
 	return shortest
 }
 
-// missed returns a bit for each variable limit that did not pass, and denied nothing. Requires: the ops are
-// those of more.
+// missed returns a bit for each variable limit that did not pass, and denied nothing. Requires: more has
+// set the ops.
 func (w *worker) missed(r *record) (bits uint64) {
 	next := 0
 	for i := range r.limits {

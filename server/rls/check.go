@@ -94,6 +94,7 @@ type question struct {
 	ID          string        `json:"id"`
 	Peek        bool          `json:"peek"`
 	Once        string        `json:"once"`
+	Reserve     *reserving    `json:"reserve"`
 }
 
 // request returns the question as a request: the attributes are its first descriptor.
@@ -119,6 +120,9 @@ func (in *question) request() (*checks.Request, error) {
 			d.Entries = append(d.Entries, rules.Entry{Key: []byte(pair[0]), Value: []byte(pair[1])})
 		}
 		q.Descriptors = append(q.Descriptors, d)
+	}
+	if in.Reserve != nil {
+		return q, in.Reserve.set(q)
 	}
 	return q, nil
 }
@@ -164,6 +168,9 @@ type verdict struct {
 	Reason      string `json:"reason"`
 	// Descriptor is the index of the descriptor with the rule, from 0; nil without a rule.
 	Descriptor *int `json:"descriptor,omitempty"`
+	// Reservation is the id of the reservation, and Granted the number of tokens of a partial reservation.
+	Reservation string `json:"reservation,omitempty"`
+	Granted     int64  `json:"granted,omitempty"`
 }
 
 // A problem is a verdict that denies, as RFC 9457 has it.
@@ -192,7 +199,8 @@ type written struct {
 // set makes the parts of an answer.
 func (o *written) set(a *checks.Answer) {
 	o.headers.Set(a, httpHeaders)
-	o.verdict = verdict{a.Allowed, a.Limit, a.Remaining, a.WaitMillis, a.ResetMillis, a.Name, a.Reason.String(), nil}
+	o.verdict = verdict{Allowed: a.Allowed, Limit: a.Limit, Remaining: a.Remaining, WaitMillis: a.WaitMillis,
+		ResetMillis: a.ResetMillis, Rule: a.Name, Reason: a.Reason.String(), Granted: a.Granted}
 	if o.descriptor = a.Descriptor; o.descriptor >= 0 {
 		o.verdict.Descriptor = &o.descriptor
 	}
@@ -233,6 +241,9 @@ func (s *core) reply(w http.ResponseWriter, r *http.Request, account *auth.Accou
 		o.problem.Status = denied
 		replyJSON(w, denied, "application/problem+json", &o.problem)
 	case withVerdict:
+		if q.IsReserved() {
+			o.verdict.Reservation = string(q.Reserve)
+		}
 		replyJSON(w, http.StatusOK, "application/json", &o.verdict)
 	default:
 		w.Header().Set("Cache-Control", "no-store")

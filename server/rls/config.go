@@ -20,6 +20,9 @@ type Decider interface {
 	// mistake in the request, NOPERM, LOADING, CLUSTERDOWN, UNCERTAIN, OOM. If ctx ends first
 	// the error is its cause, and the request may still be read, and decided or not.
 	Check(ctx context.Context, c session.Call, q *checks.Request, answer func(*checks.Answer)) error
+	// Settle executes the line of RL.COMMIT, RL.EXTEND or RL.CANCEL in c.Args. It has the errors of
+	// Check.
+	Settle(ctx context.Context, c session.Call) (session.Settled, error)
 	// CountFailure counts a request that is answered with an error before Check is called.
 	CountFailure(by session.Protocol)
 	// Domain returns a domain of the current rules, or nil.

@@ -30,6 +30,10 @@ const costEnv = "LIMITSRV_RLS_COST"
 // constant is a Decider with one answer.
 type constant struct{ answer *checks.Answer }
 
+func (constant) Settle(context.Context, session.Call) (out session.Settled, err error) {
+	return out, err
+}
+
 func (d constant) CountFailure(session.Protocol) {}
 
 func (d constant) Check(_ context.Context, _ session.Call, _ *checks.Request, answer func(*checks.Answer)) error {

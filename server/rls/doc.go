@@ -4,6 +4,7 @@
 //
 //	RateLimitService/ShouldRateLimit, POST /json   envoy.service.ratelimit.v3
 //	POST /v1/check                                 attributes and the answer as JSON
+//	POST /v1/commit, /v1/extend, /v1/cancel        reservations of /v1/check
 //	any method /v1/forward/DOMAIN                  for proxies that ask before they forward
 //	grpc.health.v1.Health                          "" and ratelimit
 //
@@ -12,7 +13,8 @@
 // If clients must log in, so must all requests except those for health: by HTTP Basic, in
 // gRPC as the metadata authorization. If no login is required, the listeners are on
 // loopback or a unix socket only, or TLS requires client certificates; the options of the
-// server see to that. POST /json and /v1/check then require an address or localhost as
+// server see to that. POST /json and the paths of /v1/check and of
+// reservations then require an address or localhost as
 // Host, and no page of another origin, so that no web page makes a browser send them.
 //
 // # Promises

@@ -29,6 +29,7 @@ var failures = map[string]failure{
 	"LOADING":     {code: codes.Unavailable, status: http.StatusServiceUnavailable},
 	"CLUSTERDOWN": {code: codes.Unavailable, status: http.StatusServiceUnavailable},
 	"UNCERTAIN":   {code: codes.Aborted, status: http.StatusInternalServerError}, // it may be decided: not to be retried
+	"WRONGTYPE":   {code: codes.FailedPrecondition, status: http.StatusConflict},
 	"BUSYKEY":     {code: codes.AlreadyExists, status: http.StatusConflict},
 	"OOM":         {code: codes.ResourceExhausted, status: http.StatusInsufficientStorage},
 }

@@ -19,6 +19,9 @@ const (
 func newHTTP(s *core) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/check", s.ownPages(s.check))
+	mux.Handle("POST /v1/commit", s.ownPages(s.settle(readCommit)))
+	mux.Handle("POST /v1/extend", s.ownPages(s.settle(readExtend)))
+	mux.Handle("POST /v1/cancel", s.ownPages(s.settle(readCancel)))
 	mux.Handle("POST /json", s.ownPages(s.json))
 	mux.HandleFunc("/v1/forward/{domain}", s.forward)
 	h := &http.Server{

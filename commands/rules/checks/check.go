@@ -130,7 +130,7 @@ func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
 		n = 0
 	}
 	op := next(b)
-	if m.Limit.None && q.isReserved() {
+	if m.Limit.None && q.IsReserved() {
 		n = 1 // a limit of 0 denies also a reservation of 0 tokens
 	}
 	m.SetOp(op, n, q.ID)

@@ -82,7 +82,7 @@ func (c *Check) keep(s *live.State, q *Request) {
 	m := c.memory
 	r := &m.result
 	c.state, c.hits, c.peek, c.settles, c.repeats, c.weighs = s, q.Hits, q.Peek, q.settling(), false, len(q.Amounts) > 0
-	c.reserves, c.partial = q.isReserved(), q.isReserved() && q.Terms.Partial
+	c.reserves, c.partial = q.IsReserved(), q.IsReserved() && q.Terms.Partial
 	if last := &m.last; r.Repeated && last.state == s && last.settles == c.settles && len(q.Own) == 0 &&
 		q.Negative == nil {
 		c.verdict, c.first, c.limits, c.extra = last.verdict, last.first, last.limits, 0

@@ -58,8 +58,8 @@ func (q *Request) hits(m *rules.Met) int64 {
 	return n
 }
 
-// isReserved reports whether a passing request is reserved: a look is not.
-func (q *Request) isReserved() bool { return q.Reserve != nil && !q.Peek }
+// IsReserved reports whether a passing request is reserved: a look is not.
+func (q *Request) IsReserved() bool { return q.Reserve != nil && !q.Peek }
 
 // taken returns the number of tokens that a descriptor takes; 0 if it gives tokens back.
 func (q *Request) taken(descriptor int) int64 {
