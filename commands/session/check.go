@@ -218,6 +218,9 @@ func (x *single) release() {
 // mayCheck returns an error if an account may not make a request.
 func (h *Handler) mayCheck(c Call, q *checks.Request) error {
 	line := [][]byte{[]byte("RL.CHECK"), q.Domain, nil, nil}
+	if q.Settle != 0 {
+		line = [][]byte{[]byte("RL.SETTLE"), q.Domain, nil, nil, []byte("BY"), nil}
+	}
 	switch {
 	case q.Once != nil:
 		line = append(line, []byte("ONCE"), q.Once)

@@ -3,6 +3,7 @@
 // the requesting user.
 //
 //	RateLimitService/ShouldRateLimit, POST /json   envoy.service.ratelimit.v3
+//	RateLimitService/Reserve, Commit, ...          kuadrant.service.ratelimit.v1
 //	POST /v1/check                                 attributes and the answer as JSON
 //	POST /v1/commit, /v1/extend, /v1/cancel        reservations of /v1/check
 //	any method /v1/forward/DOMAIN                  for proxies that ask before they forward

@@ -54,15 +54,26 @@ func newGRPC(s *core, secure bool) *grpc.Server {
 	g.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "envoy.service.ratelimit.v3.RateLimitService",
 		HandlerType: (*any)(nil),
-		Methods:     []grpc.MethodDesc{{MethodName: "ShouldRateLimit", Handler: s.shouldRateLimit}},
+		Methods:     []grpc.MethodDesc{{MethodName: "ShouldRateLimit", Handler: handler((*core).shouldRateLimit)}},
 	}, s)
+	g.RegisterService(&kuadrantService, s)
 	grpc_health_v1.RegisterHealthServer(g, &health{s: s})
 	return g
 }
 
-// shouldRateLimit answers a call.
-func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) error,
-	_ grpc.UnaryServerInterceptor) (answer any, err error) {
+// A method answers the call c of an account: it sets the response. An error is of decide, or an error
+// after which c is unused.
+type method func(s *core, ctx context.Context, c *call, by session.Call) error
+
+// handler returns the handler of a method.
+func handler(m method) grpc.MethodHandler {
+	return func(s any, ctx context.Context, receive func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		return s.(*core).serve(ctx, receive, m)
+	}
+}
+
+// serve receives a call and answers it by a method.
+func (s *core) serve(ctx context.Context, receive func(any) error, m method) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("request by rules panicked", "panic", p, "stack", string(debug.Stack()))
@@ -83,17 +94,27 @@ func (s *core) shouldRateLimit(_ any, ctx context.Context, receive func(any) err
 		s.cfg.Decider.CountFailure(session.GRPC)
 		return nil, loginFailureOf(err).err()
 	}
-	c.form = c.writer.Append
-	if c.request, err = c.reader.Read(c.message); err != nil {
-		s.calls.Put(c)
-		s.cfg.Decider.CountFailure(session.GRPC)
-		return nil, failureOf(err, s.log).err()
-	}
-	s.shorten(c)
-	if err := s.decide(ctx, c, session.Call{Account: account, From: from, Via: session.GRPC}); err != nil {
+	if err := m(s, ctx, c, session.Call{Account: account, From: from, Via: session.GRPC}); err != nil {
 		return nil, failureOf(err, s.log).err()
 	}
 	return c, nil // codec gives it back
+}
+
+// unread gives c back, whose message is wrong, and returns err.
+func (s *core) unread(c *call, err error) error {
+	s.calls.Put(c)
+	s.cfg.Decider.CountFailure(session.GRPC)
+	return err
+}
+
+// shouldRateLimit is the method of Envoy's service.
+func (s *core) shouldRateLimit(ctx context.Context, c *call, by session.Call) (err error) {
+	c.form = c.writer.Append
+	if c.request, err = c.reader.Read(c.message); err != nil {
+		return s.unread(c, err)
+	}
+	s.shorten(c)
+	return s.decide(ctx, c, by)
 }
 
 // accountOf authenticates a call by its metadata authorization. A login goes on if the call

@@ -85,26 +85,41 @@ type sentHits struct {
 // type, as protobuf requires. TestFieldsOfRequests lists all fields of Envoy's service. An error is
 // an *resp.Error for the client.
 func (r *Reader) Read(message []byte) (*checks.Request, error) {
-	r.reset()
 	hits := uint32(0)
+	if err := r.read(message, func(f value) error {
+		if f.is == (field{3, protowire.VarintType}) {
+			hits = uint32(f.number)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return r.finish(hits)
+}
+
+// read reads a message with a domain in field 1 and descriptors in field 2. It calls other for each other
+// field.
+func (r *Reader) read(message []byte, other func(f value) error) error {
+	r.reset()
 	for len(message) > 0 {
 		f, rest, err := nextField(message)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		message = rest
 		switch f.is {
 		case field{1, protowire.BytesType}:
 			r.request.Domain = f.bytes
 		case field{2, protowire.BytesType}:
-			if err := r.readDescriptor(f.bytes); err != nil {
-				return nil, err
-			}
-		case field{3, protowire.VarintType}:
-			hits = uint32(f.number)
+			err = r.readDescriptor(f.bytes)
+		default:
+			err = other(f)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return r.finish(hits)
+	return nil
 }
 
 // reset forgets the last request.
@@ -296,7 +311,7 @@ func nextField(b []byte) (v value, rest []byte, err error) {
 	return v, b[n:], nil
 }
 
-var errMalformed = resp.NewError("ERR", "the message is not a RateLimitRequest")
+var errMalformed = resp.NewError("ERR", "the message is not of the type of a request")
 
 func invalid(format string, args ...any) error {
 	return resp.NewError("ERR", fmt.Sprintf(format, args...))
