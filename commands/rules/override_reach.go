@@ -222,8 +222,8 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 }
 
 // checkWeights returns an error if an override has weights for amounts that no limit of the domain
-// weighs. It also returns an error if an override without weights replaces limits whose weights, or
-// whose hits, differ.
+// weighs. It also returns an error if an override without weights replaces limits with different
+// weights, or with and without hits: 1.
 func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
 		if !d.weighs([]byte(w.Name)) {

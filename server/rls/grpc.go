@@ -100,7 +100,7 @@ func (s *core) serve(ctx context.Context, receive func(any) error, m method) (an
 	return c, nil // codec gives it back
 }
 
-// unread gives c back, whose message is wrong, and returns err.
+// unread gives c with a wrong message back, and returns err.
 func (s *core) unread(c *call, err error) error {
 	s.calls.Put(c)
 	s.cfg.Decider.CountFailure(session.GRPC)

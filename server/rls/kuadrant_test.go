@@ -268,7 +268,7 @@ func TestCommitsMayBeRepeated(t *testing.T) {
 	}
 }
 
-// sameRequest compares a request with a message whose amount is in a field.
+// sameRequest compares a request with a message that has the amount in a field.
 func sameRequest(t *testing.T, q *checks.Request, theirs dynamic, amount string) {
 	t.Helper()
 	if want := theirs.get("domain").String(); string(q.Domain) != want {

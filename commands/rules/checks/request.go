@@ -35,7 +35,7 @@ type Request struct {
 	// for OnceFor nanoseconds. The caller of Append has reservations.Wrap carry it out.
 	Once    []byte
 	OnceFor int64
-	// Reserve, unless it is nil, is an id: what the limits take is reserved under the id by Terms. The
+	// Reserve, unless it is nil, is an id: the tokens are reserved under it by Terms. The
 	// caller of Append has reservations.Reserve carry it out, see Check.Reserves. Requires: Once is nil,
 	// and the request does not settle.
 	Reserve []byte

@@ -108,7 +108,7 @@ type Limit struct {
 	WarnAt   int64 // percent, 1 to 100
 	Events   bool  // its thresholds are events
 	Replaces []Name
-	// Requests is set if the limit takes one of each request, whatever the hits of the request: hits: 1.
+	// Requests is set if the limit takes one of each request, and not its hits: hits: 1.
 	Requests bool
 	// Weights are the weights of named amounts, in the order of the names; nil: the limit counts
 	// requests.

@@ -18,7 +18,7 @@ import (
 //	CommitRequest    1 domain, 2 descriptors, 3 reservation_id string, 4 actual_amount uint64
 //	CommitResponse   1 reservation_released bool
 
-// DefaultTTL is the time of a reservation whose request has no ttl, in nanoseconds.
+// DefaultTTL is the time of a reservation without a ttl in its request, in nanoseconds.
 const DefaultTTL = int64(time.Minute)
 
 // ReadReserve reads a ReserveRequest, as Read reads a request of Envoy. The amount is the Hits of the
