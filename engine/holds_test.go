@@ -169,6 +169,46 @@ func TestHoldsOfAChangedKey(t *testing.T) {
 	}
 }
 
+// TestMarksFollowTheBucket: a refund lowers all marks by the time that it gives back, and a mark stays
+// the same time if a take changes the unit of a bucket with a past.
+func TestMarksFollowTheBucket(t *testing.T) {
+	p, key := heldParams[0], []byte("k")
+	s := newHeldShard(0)
+	h := Hold{ID: 1, Stamp: s.now, N: 10, End: s.now + 1e12}
+	s.reserve("k", p, h)
+	s.apply(Op{Params: p, N: 5, Key: key})
+	s.apply(Op{Kind: Refund, N: 8, Key: key})
+	h.Keep = 0
+	s.call("k", func(tx *Tx) { tx.Settle(key, h) })
+	if used := p.Limit - s.peek("k").Remaining; used != 5 {
+		t.Errorf("after a refund of 8 of 15, a hold of 10 leaves %d, want 5", used)
+	}
+
+	// These numbers of permits have no common unit that fits, so the second take refines the unit.
+	p = Params{Alg: Token, Limit: MaxLimit, Count: 999_999_999_989, Period: 86_400e9}
+	s = newHeldShard(0)
+	s.apply(Op{Params: p, N: 10, Key: key})
+	p.Count = 999_999_999_961
+	h.N, h.End = p.Count, s.now+1e12
+	s.reserve("k", p, h)
+	unit := s.unit()
+	s.apply(Op{Params: p, N: 1, Key: key})
+	if s.unit() == unit {
+		t.Errorf("the unit stays %d", unit)
+	}
+	s.call("k", func(tx *Tx) { tx.Settle(key, h) })
+	if used := p.Limit - s.peek("k").Remaining; used < 11 || used > 12 {
+		t.Errorf("in another unit %d permits stay, want 11", used)
+	}
+}
+
+// unit returns the unit of the bucket "k".
+func (s heldShard) unit() uint64 {
+	shard := s.shard()
+	shard.findLive(s.now, []byte("k"), shard.hash(0, []byte("k")))
+	return pastBucket{}.unit(&shard.cell)
+}
+
 // TestHoldExpiryIsNoted: neither a key nor one of its holds expires before the next expiry of its page.
 func TestHoldExpiryIsNoted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(testwait.Seed(t), 0))
