@@ -247,6 +247,17 @@ func (w *holdWorld) refund() {
 	}
 }
 
+// charge charges permits, also beyond the limit. A debt of FIXED may count longer than one of a fresh key.
+func (w *holdWorld) charge() {
+	key := w.rng.IntN(len(w.params))
+	op := engine.Op{Kind: engine.Charge, Mode: engine.Fit | engine.Partial, N: 1 + w.rng.Int64N(9), Key: holdKey(key)}
+	b := w.apply(func(b *engine.Batch) { b.Ops = append(b.Ops, op) })
+	if n := b.Decisions[0].Allowed; n > 0 {
+		w.history = append(w.history, past{at: w.now, key: key, params: w.params[key], n: n})
+		w.changed[key] = w.changed[key] || w.params[key].Alg == engine.Fixed
+	}
+}
+
 // settle settles a reservation, or extends it.
 func (w *holdWorld) settle() {
 	if len(w.open) == 0 {
@@ -380,12 +391,14 @@ func (w *holdWorld) step() {
 	if w.rng.IntN(3) > 0 {
 		w.now += engine.Instant(w.rng.Int64N(second))
 	}
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(10) {
 	case 0, 1, 2:
 		w.take()
 	case 3, 4, 5:
 		w.reserve()
 	case 6:
+		w.charge()
+	case 7:
 		if w.look(); len(w.params) > 1 || w.rng.IntN(8) == 0 {
 			w.refund()
 		}
