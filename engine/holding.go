@@ -43,6 +43,10 @@ func (c *cell) lookMeter(now Instant) meter {
 	return c.meter()
 }
 
+// A pendingLog is a log with holds that have ended and are not settled: it looks at the entries without
+// the permits that they give back.
+type pendingLog struct{ slidingLog }
+
 // settled returns a copy of the cell, which has holds, in which the holds that have ended are settled.
 // It shares nothing that may change, and shows neither when they were settled nor in which order. Cost:
 // linear in the holds, and in the entries of a log.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"limitsrv/engine/siphash"
 	"limitsrv/internal/testing/testwait"
 )
 
@@ -171,7 +172,8 @@ func TestHoldsOfAChangedKey(t *testing.T) {
 			found, _ = tx.Settle([]byte("k"), Hold{ID: 1, Stamp: taken}, Hold{ID: 2, Stamp: taken, Keep: 0})
 		})
 		got := s.peek("k")
-		if round := got.Reset.nanos() - held.Reset.nanos(); found != 1 || got.Remaining != held.Remaining || round < 0 || round > 1 {
+		round := got.Reset.nanos() - held.Reset.nanos()
+		if found != 1 || got.Remaining != held.Remaining || round < 0 || round > 1 {
 			t.Errorf("%v: %d found, and there is %+v, want 1 and %+v", p.Alg, found, got, held)
 		}
 	}
@@ -248,7 +250,8 @@ func TestHoldExpiryIsNoted(t *testing.T) {
 		for page := range s.shard().pages() {
 			for i := range page.slots() {
 				if c := s.shard().load(page, i); c.past.held != 0 && c.holds.least < page.nextExpiry {
-					problem = fmt.Sprintf("a hold of a %v ends at %d, its page expires at %d", c.params.Alg, c.holds.least, page.nextExpiry)
+					problem = fmt.Sprintf("a hold of a %v ends at %d, its page expires at %d", c.params.Alg, c.holds.least,
+						page.nextExpiry)
 				}
 			}
 		}
@@ -372,9 +375,8 @@ func TestHoldIDs(t *testing.T) {
 		t.Error("two engines with a seed hash an id differently")
 	}
 	x := &s.e.secrets
-	for name, k := range map[string]uint64{"keys": sumIn(x.table, 0, []byte("id")), "state": sumIn(x.state, 0, []byte("id")),
-		"random": sumIn(x.random, 0, []byte("id"))} {
-		if got == k {
+	for name, k := range map[string]siphash.Key{"keys": x.table, "state": x.state, "random": x.random} {
+		if got == sumIn(k, 0, []byte("id")) {
 			t.Errorf("an id is hashed as %s", name)
 		}
 	}

@@ -11,7 +11,9 @@ func (s *shard) settleHolds(now Instant, pl place) {
 		return
 	}
 	if s.frozen != nil {
-		s.preserveTail(s.hash(s.dbAt(pl), s.keyAt(pl)))
+		p := s.slab.open(pl.page)
+		at, _, key := s.record(p, pl.slot)
+		s.preserveTail(s.hash(p.head(at).db(), key))
 	}
 	c.settleEnded(now)
 	s.store(pl, now.after(c.meter().until(c, now, 0)))
@@ -212,10 +214,6 @@ func (l *logState) chunkAt(c *cell, stamp Instant) (r chunkRef, before uint32) {
 		r = previous
 	}
 }
-
-// pendingLog is a log with holds that have ended and are not settled: it looks at the entries without
-// the permits that they give back.
-type pendingLog struct{ slidingLog }
 
 // each calls visit with the entries that count, in ascending order of their instants.
 func (pendingLog) each(c *cell, now Instant, visit func(at Instant, permits int64)) {

@@ -70,7 +70,8 @@ func TestMaxHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), fmt.Sprint(engine.MaxHolds, " open reservations")) {
+	want := fmt.Sprint(engine.MaxHolds, " open reservations")
+	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a hold beyond the bound: %v", err)
 	}
 	if err := reserve(1e18+1e9, -1); err != nil {
