@@ -415,7 +415,7 @@ func (w *holdWorld) step() {
 func TestHoldLaws(t *testing.T) {
 	seed := testwait.Seed(t)
 	seen := map[string]int{}
-	for run := range 120 {
+	for run := range 80 {
 		w := newHoldWorld(t, rand.New(rand.NewPCG(seed, uint64(run))), run%4 > 0)
 		for i := range 60 {
 			if w.step(); i%10 == 9 {
