@@ -19,6 +19,8 @@
 # make compare compares with redis-server, for longer than make test: LINES random command
 #              lines on plain values, and PROGRAMS random programs of Lua; a failure prints
 #              its seed
+# make gateways runs gateways for GATEWAYTIME, with 1000 streams that reserve from quotas of a cluster,
+#              kills gateways and leaders, and compares the quotas with the histories
 # make portable runs the tests of results that are the same on all processors: on this one as
 #              amd64-v3, whose compiler fuses products, and under qemu as arm64 and s390x
 # make walk    clones the last commit, pastes the README's first blocks into a shell, and
@@ -37,6 +39,7 @@ NODEHOURS ?= 30
 FIRST ?=
 LINES ?= 1000000
 PROGRAMS ?= 100000
+GATEWAYTIME ?= 10m
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -49,7 +52,7 @@ export RAPID_SEED ?= 1
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients walks limiters
 
-.PHONY: help walk build run test quick bench profile compare portable release needs $(CHECKS)
+.PHONY: help walk build run test quick bench profile compare gateways portable release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -73,6 +76,9 @@ profile:
 compare:
 	go test ./commands/datatypes -run '^TestLikeRedis$$' -count 1 -v -timeout 10h -redis-commands $$((($(LINES) + 6) / 7)) -redis-seed $$(date +%s)
 	go test ./commands/scripts/lua -run '^TestGenerated.*SameAsRedis$$' -count 1 -v -timeout 10h -redis-programs $(PROGRAMS) -redis-seed $$(date +%s)
+
+gateways:
+	go test ./cmd/limitsrv -run '^TestGateways$$' -count 1 -v -timeout 10h -gateways-streams 250 -gateways-time $(GATEWAYTIME)
 
 portable:
 	@.ci/portable

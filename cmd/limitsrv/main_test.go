@@ -25,6 +25,10 @@ import (
 const asServer = "TEST_BINARY_AS_LIMITSRV"
 
 func TestMain(m *testing.M) {
+	if setting := os.Getenv(asGateway); setting != "" {
+		runGateway(setting)
+		os.Exit(0)
+	}
 	if os.Getenv(asServer) != "" {
 		if file := os.Getenv(hangFile); file != "" {
 			hangWhileExists(file)
