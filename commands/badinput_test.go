@@ -42,6 +42,8 @@ var samples = append(takeSamples, []sample{
 	{"RL.RELEASE lease you", "key id"},
 	{"RL.ALL TOKEN token 10 1/m 2 LEAKY leaky 10 1/m 2", "alg key capacity rate number alg key capacity rate number"},
 	{"RL.RESERVE held 1m TOKEN token 10 1/m 2", "id ttl alg key capacity rate number"},
+	{"RL.EXTEND held 1m BY 1 KEEP ALL", "id ttl option number option any"},
+	{"RL.COMMIT held 1 2", "id actual actual"},
 	{"RL.RESERVED KEY token COUNT 5", "any key option any"},
 	{"RL.PEEK token", "key"},
 	{"RL.REFUND token 1 AGE 1s", "key number option duration"},
