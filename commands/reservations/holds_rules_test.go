@@ -197,3 +197,29 @@ func extend(t *testing.T, rng *rand.Rand, held, plain *engine.Engine, now engine
 	}
 	return actual
 }
+
+// TestStaleReservation: a request by rules that are not in force reserves nothing, also under an id that has a
+// reservation.
+func TestStaleReservation(t *testing.T) {
+	e := newEngine()
+	reserve := func(version uint64) engine.Status {
+		b := engine.Batch{Ops: []engine.Op{engine.NeedsOf(engine.Rules, version, 1),
+			{Params: engine.Params{Alg: engine.Fixed, Limit: 9, Period: 60e9}, N: 2, Key: []byte("k")}}}
+		reservations.Reserve(&b, 0, []byte("id"), reservations.Terms{TTL: 60e9})
+		e.Apply(1e18, &b)
+		var reply reservations.Reply
+		if err := reply.Read(&b.Calls[0]); err != nil || reply.Decisions[0].Status != reply.Decisions[1].Status {
+			t.Fatal(reply, err)
+		}
+		return reply.Decisions[0].Status
+	}
+	if got := reserve(5); got != engine.Stale || e.Stats().Keys != 0 {
+		t.Errorf("the status is %v, with %d keys", got, e.Stats().Keys)
+	}
+	if got := reserve(0); got != engine.OK {
+		t.Errorf("the status is %v", got)
+	}
+	if got := reserve(5); got != engine.Stale {
+		t.Errorf("of a repeated request the status is %v", got)
+	}
+}
