@@ -108,14 +108,15 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 	return ""
 }
 
-// fits looks whether the ops pass, each for n permits. If not, the decisions tell that. It changes no
-// limit, not even its parameters, which may be newer than the parameters of the ops.
+// fits looks whether n permits are left of the limits of the ops, of each or as their modes say. If not, the
+// decisions tell that. It changes no limit, not even its parameters, which may be newer than the parameters
+// of the ops.
 func (w *worker) fits(tx *engine.Tx, n int64) bool {
 	var look engine.Op
 	look.LookFor(n)
 	for i := range w.ops {
 		op, d := w.ops[i], &w.decisions[i]
-		op.N, op.ID, op.Mode = 0, look.ID, 0
+		op.Mode, op.N, op.ID = 0, 0, look.ID
 		w.batch.Ops = append(w.batch.Ops[:0], op)
 		tx.Decide(&w.batch)
 		if *d = w.batch.Decisions[0]; d.Status != engine.OK || d.Remaining < n {

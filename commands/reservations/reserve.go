@@ -147,13 +147,13 @@ func (w *worker) countRequest(tx *engine.Tx, c *engine.Call, repeated bool, wron
 	switch {
 	case strings.HasPrefix(wrong, codeBusy):
 		w.counts.Conflicts = 1
-	case wrong != "" || w.decisions[0].Status == engine.Stale: // a stale request is decided again
+	case wrong != "":
 		return
 	case repeated:
 		w.counts.Repeated = 1
-	case passed(w.members()):
-		w.counts.Granted = 1
-	default:
+	case w.decisions[0].Status == engine.Stale: // the request is asked again
+		return
+	case w.counts.Granted == 0:
 		w.counts.Limited = 1
 	}
 	w.count(tx, c)
@@ -312,6 +312,7 @@ func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 	r := &w.record
 	*r = record{request: t.Request, granted: granted, end: tx.Now() + engine.Instant(t.TTL), keep: t.Keep,
 		layers: append(r.layers[:0], layer{stamp: tx.Now()}), limits: r.limits[:0]}
+	w.counts.Granted = 1
 	hold := tx.HoldID(tx.HashID(id), 0)
 	for m := range w.limits() {
 		switch {
