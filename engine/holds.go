@@ -240,19 +240,21 @@ func (l *holdList) add(h hold) {
 // marks.
 func (l *holdList) drop(from int, gone func(h *hold) bool) {
 	kept, recount := from, false
+	l.items[len(l.items)-1].mark = l.last
 	for i := from; i < len(l.items); i++ {
-		h, mark := l.items[i], *l.mark(i)
-		if gone(&l.items[i]) {
+		if h := &l.items[i]; gone(h) {
 			recount = recount || h.end == l.least
 			if kept > 0 {
 				before := &l.items[kept-1].mark
-				*before = lower(*before, mark)
+				*before = lower(*before, h.mark)
 			}
 			continue
 		}
-		h.mark = mark
-		l.items[kept] = h
-		kept++
+		first := i // of a run of holds that stay
+		for i+1 < len(l.items) && !gone(&l.items[i+1]) {
+			i++
+		}
+		kept += copy(l.items[kept:], l.items[first:i+1])
 	}
 	l.items = l.items[:kept]
 	if kept == 0 {
