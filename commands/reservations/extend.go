@@ -84,10 +84,11 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 		if l.fixed {
 			continue
 		}
-		if !tx.MayHold(l.key) {
-			return fullOf(l.key)
+		op := engine.Op{Kind: engine.Take, Mode: l.mode, Params: l.params, N: n, Key: l.key}
+		if wrong = mayHold(tx, &op); wrong != "" {
+			return wrong
 		}
-		w.ops = append(w.ops, engine.Op{Kind: engine.Take, Mode: l.mode, Params: l.params, N: n, Key: l.key})
+		w.ops = append(w.ops, op)
 		w.decisions = append(w.decisions, engine.Decision{})
 	}
 	switch {
@@ -164,7 +165,7 @@ func (w *worker) missed(r *record) (bits uint64) {
 		if r.limits[i].fixed {
 			continue
 		}
-		if d := &w.decisions[next]; d.Status != engine.OK || d.Allowed == 0 {
+		if d := &w.decisions[next]; d.Status != engine.OK || d.Allowed == 0 || w.ops[next].N == 0 {
 			bits |= 1 << i
 		}
 		next++

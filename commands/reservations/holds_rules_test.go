@@ -198,6 +198,30 @@ func extend(t *testing.T, rng *rand.Rand, held, plain *engine.Engine, now engine
 	return actual
 }
 
+// TestMissedExtension: a commit charges a limit in shadow nothing for an extension that the limit missed.
+func TestMissedExtension(t *testing.T) {
+	p := func(limit int64) engine.Params {
+		return engine.Params{Alg: engine.Fixed, Limit: limit, Period: 60e9}
+	}
+	for used, want := range map[int64]int64{6: 6, 10: 10, 14: 10, 20: 10, 25: 15} {
+		e, now := newEngine(), engine.Instant(1e18)
+		b := engine.Batch{Ops: []engine.Op{engine.NeedsOf(engine.Rules, 0, 2),
+			{Params: p(100), N: 10, Key: []byte("large")},
+			{Params: p(15), N: 10, Key: []byte("small"), Mode: engine.Shadow}}}
+		reservations.Reserve(&b, 0, []byte("id"), reservations.Terms{TTL: 60e9})
+		reservations.Extend(&b, []byte("id"), reservations.Extension{TTL: 60e9, By: 10, Keep: reservations.Unchanged})
+		reservations.Commit(&b, []byte("id"), []int64{used})
+		e.Apply(now, &b)
+		looks := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("large")},
+			{Kind: engine.Peek, Key: []byte("small")}}}
+		e.Apply(now, &looks)
+		large, small := 100-looks.Decisions[0].Remaining, 15-looks.Decisions[1].Remaining
+		if large != used || small != want {
+			t.Errorf("of %d used permits the limits count %d and %d, want %d and %d", used, large, small, used, want)
+		}
+	}
+}
+
 // TestStaleReservation: a request by rules that are not in force reserves nothing, also under an id that has a
 // reservation.
 func TestStaleReservation(t *testing.T) {

@@ -70,6 +70,19 @@ func (r *record) held(l *limit, layer int) int64 {
 	return r.layers[layer].n
 }
 
+// missed returns the share of so many used permits that falls on layers that a variable limit has missed.
+// The oldest layers are used first.
+func (r *record) missed(l *limit, used int64) (n int64) {
+	used -= min(used, l.n)
+	for i := 1; i < len(r.layers); i++ {
+		share := min(used, r.layers[i].n)
+		if used -= share; r.held(l, i) == 0 {
+			n += share
+		}
+	}
+	return n
+}
+
 // total returns the permits of a limit in all layers.
 func (r *record) total(l *limit) (n int64) {
 	for i := range r.layers {

@@ -126,8 +126,10 @@ func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, 
 		w.fail(engine.NoMemory)
 		return false, ""
 	}
-	if wrong = w.mayHold(tx, &t); wrong != "" {
-		return false, wrong
+	for l := range w.limits() {
+		if wrong = mayHold(tx, l.op); wrong != "" && !t.Bare {
+			return false, wrong
+		}
 	}
 	granted := int64(1)
 	if t.Partial {
@@ -214,18 +216,16 @@ func (w *worker) limits() iter.Seq[member] {
 	}
 }
 
-// mayHold returns an error if a key of the request may have no further hold. A limit in shadow must not
-// refuse the request: its tokens are then not held, and are charged at the commit.
-func (w *worker) mayHold(tx *engine.Tx, t *Terms) (wrong string) {
-	for l := range w.limits() {
-		switch {
-		case t.Bare || tx.MayHold(l.op.Key):
-		case l.op.Mode != engine.Shadow:
-			return fullOf(l.op.Key)
-		case l.op.N > 0:
-			l.op.LookFor(l.op.N)
-			l.op.N = 0
-		}
+// mayHold returns an error if the key of an op may have no further hold. A limit in shadow must not refuse
+// the request: its op then only looks, so that nothing is held.
+func mayHold(tx *engine.Tx, op *engine.Op) (wrong string) {
+	switch {
+	case tx.MayHold(op.Key):
+	case op.Mode != engine.Shadow:
+		return fullOf(op.Key)
+	case op.N > 0:
+		op.LookFor(op.N)
+		op.N = 0
 	}
 	return ""
 }

@@ -114,7 +114,8 @@ func answerState(c *engine.Call, done bool, state string, n, wait int64) {
 }
 
 // commit carries out a call of Commit: of each limit the oldest permits are used first, the rest is
-// given back, and permits used beyond these are charged.
+// given back, and permits used beyond these are charged. A limit has no part in the permits of an extension
+// that it missed.
 func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {
@@ -136,6 +137,8 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 			actual = w.actual[i]
 		case l.fixed:
 			actual = counted
+		default:
+			actual -= r.missed(l, actual)
 		}
 		if late {
 			counted = r.kept(l)
