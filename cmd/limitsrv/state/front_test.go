@@ -55,23 +55,25 @@ func (s *scriptTarget) isFront(name string) bool { return s.conn(name).Handler()
 
 // TestFrontOfOlderGroup: a front refuses the ops that the log of its group may not have, and no others.
 func TestFrontOfOlderGroup(t *testing.T) {
-	const onceCall, onceLevel = 4 << 12, 5 // a call with an id, and the level that has it
-	var b engine.Batch
-	b.AddCall(0).Command = onceCall
-	b.AddCall(0).Command = 1
-	for _, level := range []int{replication.FrontLevel, onceLevel} {
-		f, err := front.Open(front.Options{Nodes: []string{"127.0.0.1:1"}, Client: "127.0.0.1:6379", Level: level,
-			NoQuorum: undecided.Error, Commands: Commands, Notices: new(engine.Notices), Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := frontAdapter{f, "off"}
-		whole, rest := a.Loggable(&b, 0), a.Loggable(&b, 1)
-		if err := f.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if (whole != nil) != (level < onceLevel) || rest != nil {
-			t.Errorf("at level %d: %v, and without the newer call %v", level, whole, rest)
+	since := map[uint16]int{4 << 12: 6, 4<<12 + 4: 5} // a reservation and a call with an id, with their levels
+	for call, least := range since {
+		var b engine.Batch
+		b.AddCall(0).Command = call
+		b.AddCall(0).Command = 1
+		for level := replication.FrontLevel; level <= least; level++ {
+			f, err := front.Open(front.Options{Nodes: []string{"127.0.0.1:1"}, Client: "127.0.0.1:6379", Level: level,
+				NoQuorum: undecided.Error, Commands: Commands, Notices: new(engine.Notices), Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := frontAdapter{f, "off"}
+			whole, rest := a.Loggable(&b, 0), a.Loggable(&b, 1)
+			if err := f.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if (whole != nil) != (level < least) || rest != nil {
+				t.Errorf("at level %d: call %#x: %v, and without it %v", level, call, whole, rest)
+			}
 		}
 	}
 }
