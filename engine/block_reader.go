@@ -135,9 +135,9 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 	case r.version < blockReceipts && p.params.Alg == IDReceipt:
 		err = fmt.Errorf("a receipt in a block of version %d", r.version)
 	case r.version < blockVersion && (p.params.Alg == IDRecord || p.past.held != 0):
-		err = fmt.Errorf("a hold or its record in a block of version %d", r.version)
+		err = fmt.Errorf("holds or a reservation in a block of version %d", r.version)
 	case p.past.held != 0 && p.params.alg().limiter == nil:
-		err = errors.New("a hold of what is not counted")
+		err = errors.New("holds on a key whose algorithm does not count tokens")
 	}
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err

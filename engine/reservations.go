@@ -4,24 +4,25 @@ import "iter"
 
 // ReservationStats count reservations, each with all of its limits and extensions.
 type ReservationStats struct {
-	// Open and Settled are the records of ids now. Open has the reservations that nobody has settled,
-	// also those that have ended, until their ids are forgotten.
+	// Open and Settled are the records of ids now. Open counts the reservations that are not settled,
+	// including expired reservations until their ids are forgotten.
 	Open, Settled int64
 
-	// The others are totals since New, or since SetCounting. The first four are answers to requests.
+	// The remaining fields are totals since New or SetCounting. The first four count answers to requests.
 	Granted, Limited, Repeated int64
-	Conflicts                  int64 // an id of another request, also of requests with ONCE
+	Conflicts                  int64 // BUSYKEY: an id of another request, canceled or expired; also with ONCE
 	// Settlements that acted: a commit, a cancel, or a commit after the end.
 	Committed, Canceled, Late int64
 	// Permits, each on one limit: reserved; and of settled reservations used, given back, and used
-	// beyond the reserved permits, or late beyond the kept permits.
+	// beyond the reserved permits. For late commits Beyond counts permits beyond the kept permits.
 	Reserved, Used, GivenBack, Beyond int64
 
 	left     int64 // open records that were replaced or forgotten
 	replaced int64 // of these, by another record of the same id
 }
 
-// Expired returns the number of reservations that were forgotten, and that nobody had settled.
+// Expired returns the number of open records that were removed without a settlement: five minutes after
+// the end, or earlier because the key was deleted, flushed or evicted.
 func (t *ReservationStats) Expired() int64 { return t.left - t.replaced }
 
 // States are the numbers of records now, by state.

@@ -18,11 +18,12 @@ import (
 // Reserve is RL.RESERVE.
 var Reserve = spec.Command{
 	Name: "RL.RESERVE", Args: "id ttl [KEEP k|ALL] [PARTIAL] alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes tokens from all of up to 64 limits, or from no limit, as RL.ALL does, and holds them under an id " +
-		"for ttl. RL.COMMIT then says how many were used, and the rest is given back as if it had never been taken. " +
-		"Without it all but KEEP is given back at the end of ttl: say KEEP if the work costs also when the client dies. " +
-		"=n in place of n counts requests: only RL.CANCEL gives them back. PARTIAL reserves as many as are left. " +
-		"Returns the same as RL.ALL. Sent again it takes nothing.",
+	Summary: "Takes tokens from 1 to 64 limits, all or nothing as RL.ALL, and holds them under an id for ttl. " +
+		"RL.COMMIT then says how many were used, and the rest is given back as if it had never been taken. If no " +
+		"RL.COMMIT arrives in ttl, all tokens except KEEP are given back. Set KEEP to the cost of work that is due even " +
+		"if the client dies. =n takes a fixed number, for limits that count requests; only RL.CANCEL gives these tokens " +
+		"back. PARTIAL reserves the tokens that are left. Returns the same as RL.ALL; with PARTIAL the first number is " +
+		"the tokens granted. Sent again it takes nothing; after a cancel or the end of ttl it answers BUSYKEY.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.Decides | spec.NoScript,
 	Keys:  spec.Keys{First: reserveWords + 1, Last: -1, Step: limitArgs, Lead: 1},
@@ -33,8 +34,9 @@ var Reserve = spec.Command{
 var Extend = spec.Command{
 	Name: "RL.EXTEND", Args: "id ttl [BY n] [KEEP k|ALL]",
 	Summary: "Lets a reservation end ttl from now. BY takes n more tokens from each limit without =: if a limit has " +
-		"not as many, nothing changes. KEEP sets the tokens that stay taken if nobody settles the reservation. Returns " +
-		"[done, state, tokens reserved, wait_ms], or nil for an unknown id.",
+		"not as many, nothing changes. BY takes n each time it is applied: do not repeat it after a timeout. KEEP sets " +
+		"the tokens that stay taken if nobody settles the reservation. Returns [done, state, tokens reserved, wait_ms], " +
+		"or nil for an unknown id.",
 	Complexity: "O(limits), and O(reservations) of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.DenyOOM | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opExtend},
 }
@@ -54,7 +56,7 @@ var Commit = spec.Command{
 var Cancel = spec.Command{
 	Name: "RL.CANCEL", Args: "id",
 	Summary: "Gives all of a reservation back as if nothing had been taken, also tokens reserved with =n. Returns " +
-		"[done, state, tokens that count, 0], or nil for an unknown id.",
+		"[done, state, tokens that stay taken, 0], or nil for an unknown id.",
 	Complexity: "O(limits), and O(reservations) of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opCancel},
 }
@@ -98,7 +100,7 @@ func opReserve(b *engine.Batch, args [][]byte) error {
 		if err == nil && slices.ContainsFunc(b.Ops[before:], func(other engine.Op) bool {
 			return string(other.Key) == string(op.Key)
 		}) {
-			err = resp.NewError("ERR", "key "+word.Excerpt(op.Key)+" is of an earlier limit too")
+			err = resp.NewError("ERR", "key "+word.Excerpt(op.Key)+" occurs in two limits")
 		}
 		if err != nil {
 			b.Ops = b.Ops[:before]

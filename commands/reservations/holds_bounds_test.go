@@ -70,7 +70,7 @@ func TestMaxHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := fmt.Sprint(engine.MaxHolds, " open reservations")
+	want := fmt.Sprint(engine.MaxHolds, " holds, which is the maximum")
 	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a hold beyond the bound: %v", err)
 	}

@@ -232,10 +232,12 @@ func mayHold(tx *engine.Tx, op *engine.Op) (wrong string) {
 
 // fullOf is the error for a key with MaxHolds holds.
 func fullOf(key []byte) string {
-	return fmt.Sprintf("ERR %s has %d open reservations, a key has at most as many", word.Excerpt(key), engine.MaxHolds)
+	return fmt.Sprintf("ERR key %s has %d holds, which is the maximum: settle some reservations first", word.Excerpt(key),
+		engine.MaxHolds)
 }
 
-// codeBusy begins the error for an id of another request.
+// codeBusy begins the error for an id of another request, or of a reservation that was canceled or has
+// expired.
 const codeBusy = "BUSYKEY"
 
 func busy(id []byte, why string) string { return codeBusy + " id " + word.Excerpt(id) + " " + why }

@@ -151,8 +151,8 @@ func (m *Met) weights() []source.Weight {
 	return m.Limit.weights
 }
 
-// TakesOne reports whether the limit takes one of each request, and not its hits. A
-// limit of an override takes one if the limit that it replaces does, unless it has weights.
+// TakesOne reports whether the limit takes one token of a request with hits, and no token of a request
+// without hits. A limit of an override takes one if the limit that it replaces does, unless it has weights.
 func (m *Met) TakesOne() bool {
 	return m.Limit.requests || m.set != nil && m.set.requests && len(m.Limit.weights) == 0
 }

@@ -92,22 +92,23 @@ var keyFamilies = []family{
 		"value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
 	{"charges_cut_total", "Charges that were recorded in part or not at all, because the debt would have exceeded " +
 		"another limit.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ChargesCut })},
-	{"reservations", "Records of reservations. open: nobody has settled them, also those that have ended, for five " +
-		"minutes; settled: remembered for five minutes.", gauge, []string{"state"}, nil,
+	{"reservations", "Records of reservations. open: not settled, including expired reservations until they are " +
+		"forgotten after five minutes; settled: remembered for five minutes.", gauge, []string{"state"}, nil,
 		ofReservations((*engine.ReservationStats).States)},
-	{"reservations_total", "Requests that reserve, by result: granted, limited, or repeated, which answer as before.",
+	{"reservations_total", "Requests that reserve, by result: granted, limited, or repeated (answered from the record).",
 		counter, []string{"result"}, nil, ofReservations((*engine.ReservationStats).Results)},
 	{"reservations_settled_total", "Ends of reservations: committed, canceled, late (a commit after the end), or " +
-		"expired: " +
-		"forgotten, five minutes after the end, without a settlement. In a cluster each node counts all: use one node's " +
-		"value, not the sum; so for all metrics of reservations.", counter, []string{"how"}, nil,
+		"expired: open records removed without a settlement, five minutes after the end of ttl, or earlier by DEL, a " +
+		"flush or eviction. In a cluster each node counts all: use one node's value, not the sum. The same holds for all " +
+		"metrics of reservations.", counter, []string{"how"}, nil,
 		ofReservations((*engine.ReservationStats).Settlements)},
 	{"reserved_tokens_total", "Tokens of reservations, summed over their limits: reserved; and of settled reservations " +
 		"used, given_back, and beyond: charged because more was used.", counter, []string{"what"}, nil,
 		ofReservations((*engine.ReservationStats).Tokens)},
-	{"id_conflicts_total", "Requests that were answered BUSYKEY, because their id is of another request.", counter, nil,
-		nil, integer(func(v *view) int64 { return v.stats.Reservations.Conflicts })},
-	{"holds", "Holds of open reservations, each on one limit, including ended holds of keys that were not used since.",
+	{"id_conflicts_total", "Requests answered BUSYKEY: their id belongs to another request, or to a reservation that " +
+		"was canceled or has expired.", counter, nil, nil,
+		integer(func(v *view) int64 { return v.stats.Reservations.Conflicts })},
+	{"holds", "Holds of open reservations, each on one limit, including ended holds that are not yet removed.",
 		gauge, nil, nil, integer(func(v *view) int64 { return v.stats.Holds.Open })},
 	{"holds_total", "Holds of reservations, each on one limit: taken, settled by a commit or a cancel, or ended with " +
 		"their ttl or their key.", counter, []string{"how"}, nil, emitHolds},

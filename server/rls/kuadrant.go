@@ -26,7 +26,7 @@ var kuadrantService = grpc.ServiceDesc{
 	},
 }
 
-// checkRateLimit answers if one token would pass, and counts nothing.
+// checkRateLimit reports whether one token would pass, and counts nothing.
 func (s *core) checkRateLimit(ctx context.Context, c *call, by session.Call) (err error) {
 	c.form = c.writer.Append
 	if c.request, err = c.reader.Read(c.message); err != nil {
@@ -46,8 +46,8 @@ func (s *core) report(ctx context.Context, c *call, by session.Call) (err error)
 	}
 	q := c.request
 	if q.Own != nil || q.Negative != nil {
-		return s.unread(c, badRequest("descriptors: without hits_addend and is_negative_hits, because Report charges the "+
-			"hits_addend of the request"))
+		return s.unread(c, badRequest("descriptors must not have hits_addend or is_negative_hits, because Report charges "+
+			"the hits_addend of the request"))
 	}
 	q.Settle = q.Hits
 	s.shorten(c)
@@ -68,6 +68,8 @@ func (s *core) reserve(ctx context.Context, c *call, by session.Call) (err error
 }
 
 // commit settles a reservation. If its id is unknown, the amount is charged by the rules, once for the id.
+// A late Commit did not find an open reservation, so it answers false. Its repeat answers true, because the
+// record does not tell a late commit from another.
 func (s *core) commit(ctx context.Context, c *call, by session.Call) error {
 	q, id, err := c.reader.ReadCommit(c.message)
 	if err == nil && len(id) > engine.MaxIDBytes {

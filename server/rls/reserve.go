@@ -43,7 +43,7 @@ type reserving struct {
 // set makes q a request that is reserved. Without an id, it gets a new id.
 func (in *reserving) set(q *checks.Request) (err error) {
 	if q.Once != nil {
-		return badRequest("once and reserve: one of both, because a reservation has an id, got both")
+		return badRequest("give once or reserve, not both: the id of a reservation already makes the request repeatable")
 	}
 	if in.ID == "" {
 		in.ID = newID()
@@ -180,7 +180,8 @@ func (s *core) settle(read func(body []byte) ([][]byte, error)) http.HandlerFunc
 		case err != nil:
 			replyFailure(w, failureOf(err, s.log))
 		case !out.Known:
-			replyText(w, http.StatusNotFound, "no reservation has this id, or it was settled more than five minutes ago")
+			replyText(w, http.StatusNotFound,
+				"no reservation has this id; an id is forgotten five minutes after its reservation was settled or has expired")
 		case out.State == limited:
 			if out.WaitMillis >= 0 {
 				w.Header().Set("Retry-After", strconv.FormatInt(checks.Seconds(out.WaitMillis), 10))

@@ -49,7 +49,7 @@ rules:
 		{"check", ask + `"reserve":{"id":"x"}}`, 400, "ERR ttl must be a duration"},
 		{"check", ask + `"reserve":{"id":"x","ttl":true}}`, 400, "a number or a string, got true"},
 		{"check", ask + `"reserve":{"id":"x","ttl":1,"keep":-1}}`, 400, "ERR k must be a whole number"},
-		{"check", ask + `"reserve":{"id":"x","ttl":1},"once":"y"}`, 400, "once and reserve: one of both"},
+		{"check", ask + `"reserve":{"id":"x","ttl":1},"once":"y"}`, 400, "give once or reserve, not both"},
 		{"check", ask + `"reserve":{"Id":"x","ttl":1}}`, 400, `"error"`},
 		{"check", ask + `"reserve":{"id":"x","id":"y","ttl":1}}`, 400, "twice in one object"},
 		{"commit", `{"id":"r"}`, 400, "actual: the number of tokens used"},

@@ -10,7 +10,7 @@ import (
 // checkReserve returns an error if a request can not be reserved.
 func checkReserve(r *rules.Result, q *Request) error {
 	if q.Terms.Partial && len(q.Amounts) > 0 {
-		return resp.NewError("ERR", "PARTIAL lowers one number of tokens, and the request has named amounts")
+		return resp.NewError("ERR", "PARTIAL needs HITS n, because named amounts can not be lowered")
 	}
 	for i := range r.Limits {
 		if m := &r.Limits[i]; m.Limit.HasLeases() {

@@ -139,7 +139,7 @@ func (d *draft) check(l *Limit) error {
 		return fmt.Errorf("hits is for %s, got it for a number at once", anyOf(algorithmNames))
 	}
 	if d.requests && len(d.weights) > 0 {
-		return errors.New("a limit may have hits: 1, and counts requests, or weights, and counts amounts, got both")
+		return errors.New("a limit can not have hits: 1 and weights: hits: 1 counts requests, weights count amounts")
 	}
 	l.Count, l.Alg, l.Window, l.Calendar, l.Burst, l.Name, l.Grace, l.WarnAt, l.Events, l.Weights = d.count, d.alg,
 		d.window, d.calendar, d.burst, d.name, d.grace, d.warnAt, d.events, d.weights

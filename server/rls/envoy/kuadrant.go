@@ -67,7 +67,7 @@ func (r *Reader) finishAmount(amount uint64) (*checks.Request, error) {
 	case err != nil:
 		return nil, err
 	case q.Own != nil || q.Negative != nil:
-		return nil, invalid("descriptors: without hits_addend and is_negative_hits, because the message has an amount")
+		return nil, invalid("descriptors must not have hits_addend or is_negative_hits, because the message has an amount")
 	}
 	q.Hits, q.HitsGiven = boundedHits(amount), true
 	return q, nil

@@ -311,7 +311,7 @@ func nextField(b []byte) (v value, rest []byte, err error) {
 	return v, b[n:], nil
 }
 
-var errMalformed = resp.NewError("ERR", "the message is not of the type of a request")
+var errMalformed = resp.NewError("ERR", "the message is malformed, it must be the protobuf message of the method")
 
 func invalid(format string, args ...any) error {
 	return resp.NewError("ERR", fmt.Sprintf(format, args...))
