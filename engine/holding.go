@@ -4,8 +4,9 @@ package engine
 // which the holds that have ended give back first.
 //
 // The words of the state are the words without holds, and the number of the list of holds. The list is
-// the tail, with the tail of the key without holds, if it has a tail. used and until reckon with holds
-// that have ended; the other methods require that there are none, but for migrate in a look.
+// the tail, with the tail of the key without holds, if it has a tail. used and until count an ended hold as
+// settled. The other methods require that no hold has ended, except migrate when the caller discards the
+// cell.
 type holding struct{}
 
 var holdingMethods = counted(holding{})
@@ -48,8 +49,8 @@ func (c *cell) lookMeter(now Instant) meter {
 type pendingLog struct{ slidingLog }
 
 // settled returns a copy of the cell, which has holds, in which the holds that have ended are settled.
-// It shares nothing that may change, and shows neither when they were settled nor in which order. Cost:
-// linear in the holds, and in the entries of a log.
+// The copy shares no memory that may change with the cell. It is equal on all nodes, whenever and in
+// whichever order each node settled its holds. Cost: linear in the holds, and in the entries of a log.
 func (c *cell) settled(now Instant) *cell {
 	x := *c
 	x.holds.unshare()
@@ -154,7 +155,7 @@ func (c *cell) migratePending(now Instant, p Params, drops bool) {
 	l.store(c)
 	c.params = p
 	c.dress(ref)
-	if drops { // holds that have ended stay, to be reckoned with
+	if drops { // ended holds stay, because used and until count them as settled
 		c.holds.unshare()
 		c.holds.drop(0, func(h *hold) bool { return h.end > now })
 	}

@@ -8,20 +8,19 @@ import (
 
 // A hold is the part of a reservation on one limit: permits that were taken, and that the
 // reservation may give back as if they had never been taken. The key of the limit has a list of its
-// holds; the past of the key says so, and the word after the words of its algorithm is the number of the
-// list in the table of the shard.
+// holds. past.held is 1 if the key has holds. The state word after the algorithm's words is then the index
+// of the list in holds.lists.
 //
 // A hold that has ended gives back all but keep. Each write to the key, and each sweep, first settles
-// the holds that have ended. Until then a look reckons with them, see holding. Settling late equals
-// settling in time, because nothing was taken in between.
+// the holds that have ended. Until then a look counts an ended hold as settled, see holding. Settling late
+// equals settling in time, because nothing was taken in between.
 type hold struct {
 	id         uint64  // hash of the id of the reservation
 	stamp, end Instant // when the permits were taken, and when the hold ends
 	n, keep    int64
-	// mark is, for a bucket, the least time owed in drops from the hold until the next hold, except
-	// of the last hold, see holdList.last. No more can be given back, because the
-	// bucket would have earned the rest anyway. So a hold gives back at most the least of its mark and
-	// the marks of the later holds.
+	// mark is the least time owed by the bucket, in drops, between this hold and the next hold. Only
+	// buckets use it. The last hold's mark is in holdList.last. A hold gives back at most the lowest mark
+	// from its own on, because the bucket has already earned the rest.
 	mark wide
 }
 
@@ -289,8 +288,8 @@ func (l *holdList) find(id uint64, stamp Instant) int {
 	return -1
 }
 
-// reach gives hold i another end and keep.
-func (l *holdList) reach(i int, end Instant, keep int64) {
+// setEnd sets end and keep of hold i.
+func (l *holdList) setEnd(i int, end Instant, keep int64) {
 	h := &l.items[i]
 	before := h.end
 	h.end, h.keep = end, min(keep, h.n)

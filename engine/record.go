@@ -6,7 +6,7 @@ import (
 	"limitsrv/engine/values"
 )
 
-// record is the tail of the row of records of reservations: bytes of the commands, as in a BLOB.
+// record is the tail of a key that stores a reservation. Package reservations defines its bytes.
 type record struct{ contents }
 
 // MaxRecordBytes bounds the bytes of a record.
@@ -47,14 +47,14 @@ func (record) read(data []byte, _ Instant, c *cell) (rest []byte, ok bool) {
 	return rest, true
 }
 
-// IsOpenRecord is the first byte of the record of a reservation that nobody has settled.
-const IsOpenRecord = 0
+// OpenRecord is the first byte of the record of a reservation that is not settled.
+const OpenRecord = 0
 
-// isOpen reports whether the record in the cell is of a reservation that nobody has settled.
+// isOpen reports whether the record in the cell is of a reservation that is not settled.
 func (record) isOpen(c *cell) bool {
 	var first [1]byte
 	t := c.string()
-	return t.Count > 0 && t.Append(first[:0], 0, 1)[0] == IsOpenRecord
+	return t.Count > 0 && t.Append(first[:0], 0, 1)[0] == OpenRecord
 }
 
 // count counts n more records like the cell's.

@@ -114,8 +114,8 @@ func (b pastBucket) cost(c *cell, n int64) wide {
 	return cost
 }
 
-// giveBackCounts is giveBackHolds for a limiter of windows. A hold gives back as of a time in the last
-// window that permits were taken in, so it does not matter when it is settled.
+// giveBackCounts is giveBackHolds for a limiter of windows. giveBack runs at a time inside the last window
+// in which permits were taken, not at now. So the result does not depend on the time of the settlement.
 func (c *cell) giveBackCounts(now Instant, from int, amount amountOf) {
 	for i := from; i < len(c.holds.items); i++ {
 		h := &c.holds.items[i]
@@ -136,7 +136,8 @@ type withdrawal struct {
 	amount amountOf
 }
 
-// of returns the permits that are given back of the entry at a stamp. Requires: stamps ascend.
+// of returns the number of permits to remove from the entry at stamp. Requires: stamp ascends from call to
+// call.
 func (w *withdrawal) of(stamp Instant) (n int64) {
 	for len(w.holds) > 0 && w.holds[0].stamp <= stamp {
 		if w.holds[0].stamp == stamp {

@@ -18,12 +18,13 @@ type Stats struct {
 	RunStats
 }
 
-// HoldStats count the holds of reservations: each is a part of a reservation on one limit.
+// HoldStats count the holds of reservations: each is a part of a reservation on one limit. Taken, Settled
+// and Gone are totals since New or SetCounting.
 type HoldStats struct {
 	Open    int64 // now
-	Taken   int64 // since New, or since SetCounting, as the next
-	Settled int64 // by a commit or a cancel
-	Gone    int64 // these, and holds that ended with their ttl or with their key
+	Taken   int64
+	Settled int64 // ended by a commit or a cancel
+	Gone    int64 // Settled, and holds that ended with their ttl or with their key
 }
 
 func (t *HoldStats) add(more HoldStats) {

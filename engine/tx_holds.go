@@ -1,7 +1,7 @@
 package engine
 
-// recordBytesPerElement is the number of bytes of a record that are copied, read and stored again in the
-// time of a visit to an element.
+// A visit to an element takes as long as copying, parsing and storing recordBytesPerElement bytes of a
+// record.
 const recordBytesPerElement = 8
 
 // Record appends the bytes of the record of an id to dst; ok is false if the entry is something else.
@@ -40,7 +40,7 @@ type Hold struct {
 // HashID returns the hash of an id in the call's database, for HoldID.
 func (tx *Tx) HashID(id []byte) uint64 { return sumIn(tx.e.key, tx.db, id) }
 
-// layerMask has the bits of a number that HoldID maps that are the layer.
+// layerMask selects the bits of HoldID's input that hold the layer.
 const layerMask = 1<<6 - 1
 
 // HoldID returns the ID of the holds of a layer, from 0 to 63, of the reservation of an id with a hash. Held
@@ -49,10 +49,10 @@ func (tx *Tx) HoldID(hash uint64, layer int) uint64 {
 	return tx.e.secrets.holdIDs.Map(hash&^layerMask | uint64(layer)&layerMask)
 }
 
-// Held looks at up to most holds of a key, the newest first, of the oldest to number before; 0 stands for
-// the number of all holds. It calls yield for each hold that has not ended, with the id of its reservation,
-// nil if that is forgotten, which yield must not retain. It returns the number of older holds that it has
-// not looked at. Requires: all shards were entered. Cost: O(most).
+// Held visits up to most holds of a key, from the newest to the oldest. It skips holds from index before on;
+// before = 0 skips no hold. It calls yield for each hold that has not ended. id is nil if the id is
+// forgotten; yield must not retain it. Held returns the number of older holds that it has not visited.
+// Requires: all shards were entered. Cost: O(most).
 func (tx *Tx) Held(key []byte, before, most int, yield func(id []byte, h Hold)) (older int) {
 	e, there := tx.Find(key)
 	if !there {
@@ -144,10 +144,10 @@ func (tx *Tx) holder(key []byte) (e Entry, found bool) {
 	return e, len(c.holds.items) > 0
 }
 
-// Settle ends holds of a key, and gives all but the Keep permits of each back, as if these had never
-// been taken. found counts the holds that the key has, and unused their permits without Keep: for
-// another hold nothing can be given back. Cost: linear in the holds of the key; for a log also in the
-// entries since the first of these.
+// Settle ends holds of a key. Each hold gives back its permits except Keep, as if they had never been taken.
+// found is the number of holds that were still in the list, and unused the sum of N - Keep over these holds.
+// A hold that is missing gives nothing back. Cost: linear in the holds of the key; for a log also in the
+// entries since the first hold that was found.
 func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	e, there := tx.holder(key)
 	if !there {
@@ -157,7 +157,7 @@ func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	for _, h := range holds {
 		if i := c.holds.find(h.ID, h.Stamp); i >= 0 {
 			unused += c.holds.items[i].n - h.Keep
-			c.holds.reach(i, tx.now, h.Keep)
+			c.holds.setEnd(i, tx.now, h.Keep)
 			found++
 		}
 	}
@@ -192,7 +192,7 @@ func (tx *Tx) Reach(key []byte, h Hold) (found bool) {
 	if i < 0 {
 		return false
 	}
-	c.holds.reach(i, h.End, h.Keep)
+	c.holds.setEnd(i, h.End, h.Keep)
 	tx.saveHolds(&e)
 	return true
 }
@@ -200,5 +200,5 @@ func (tx *Tx) Reach(key []byte, h Hold) (found bool) {
 // CountReservations adds to the totals of ReservationStats. id is the entry of an id, there or not.
 func (tx *Tx) CountReservations(id Entry, more *ReservationStats) { id.shard.holds.records.add(more) }
 
-// CountChargesCut counts charges, which could be recorded in part or not at all.
+// CountChargesCut adds n to Stats.ChargesCut, the charges recorded in part or not at all.
 func (tx *Tx) CountChargesCut(id Entry, n int64) { id.shard.stats.ChargesCut += n }

@@ -230,7 +230,7 @@ func (tx *Tx) Rename(e, to Entry) {
 		tx.Drop(to)
 	}
 	c := tx.load(&e)
-	if c.past.held != 0 { // the record of the hold names the key of then
+	if c.past.held != 0 { // the reservation's record has the old key, so Settle would not find the holds
 		e.shard.preserveCellTail(e.hash)
 		c.settleEnded(tx.now)
 		c.holds = noHolds

@@ -27,19 +27,19 @@ const (
 )
 
 // A counter is a key that is not refilled during the test, so that it counts the
-// permits granted.
+// tokens granted.
 type counter struct {
 	key       string
 	pairedKey string // a key of the same RL.ALL commands, or ""
-	// take is a command with %d for the number of permits, or for a unique number.
+	// take is a command with %d for the number of tokens, or for a unique number.
 	take  string
 	limit int64
-	unit  bool // each command takes a permit; %d is the number of the holder
-	// commit settles the reservation that take has made with the same number: of heldPermits permits one
-	// is used. "": take makes none.
+	unit  bool // each command takes a token; %d is the number of the holder
+	// commit settles the reservation that take has made with the same number: one of heldTokens tokens is
+	// used. "": take makes no reservation.
 	commit string
 
-	sent, acked atomic.Int64 // permits
+	sent, acked atomic.Int64 // tokens
 	// once holds commands with an id that were answered; nil: the commands have no ids. They are sent
 	// again after a restart, and each command is sent twice at once.
 	once *answeredOnce
@@ -91,8 +91,8 @@ func newCounters() (all []*counter) {
 	return all
 }
 
-// heldPermits are the permits of a reservation.
-const heldPermits = 3
+// heldTokens are the tokens of a reservation.
+const heldTokens = 3
 
 // holders numbers the holders of leases, and the ids.
 var holders atomic.Int64
@@ -102,13 +102,13 @@ type request struct {
 	of   *counter
 	n    int64
 	text string // of a command with an id; its repetition has n = 0
-	// held is set if n permits are held, of which one counts at least, and unused are the permits that an
+	// held is set if n tokens are held, of which one counts at least, and unused are the tokens that an
 	// answer gives back.
 	held   bool
 	unused int64
 }
 
-// command returns the command and counts its permits as sent.
+// command returns the command and counts its tokens as sent.
 func (r *request) command() string {
 	r.of.sent.Add(r.n)
 	if r.of.unit {
@@ -120,9 +120,9 @@ func (r *request) command() string {
 // reserve returns the commands of a reservation that is settled, and of its settlement sent again.
 func (c *counter) reserve() (requests []request, commands []string) {
 	number := holders.Add(1)
-	c.sent.Add(heldPermits)
+	c.sent.Add(heldTokens)
 	commit := fmt.Sprintf(c.commit, number)
-	return []request{{of: c, n: heldPermits, held: true}, {of: c, text: commit, unused: heldPermits - 1},
+	return []request{{of: c, n: heldTokens, held: true}, {of: c, text: commit, unused: heldTokens - 1},
 		{of: c, text: commit}}, []string{fmt.Sprintf(c.take, number), commit, commit}
 }
 
@@ -241,7 +241,7 @@ func startLoad(address string, all []*counter, windows []*windowCount, seed uint
 	}
 }
 
-// used returns the number of permits used, from a reply of RL.PEEK or of RL.CHECK with PEEK.
+// used returns the number of tokens used, from a reply of RL.PEEK or of RL.CHECK with PEEK.
 func used(reply any, limit int64) (int64, error) {
 	if reply == nil {
 		return 0, nil
@@ -257,8 +257,8 @@ func used(reply any, limit int64) (int64, error) {
 	return limit - remaining, nil
 }
 
-// audit returns an error for counters with fewer permits used than acknowledged, or
-// more than sent. Then it sets both numbers to the permits used.
+// audit returns an error for counters with fewer tokens used than acknowledged, or
+// more than sent. Then it sets both numbers to the tokens used.
 func audit(w *wire, all []*counter) error {
 	var failures []error
 	for _, c := range all {
@@ -277,7 +277,7 @@ func audit(w *wire, all []*counter) error {
 				failures = append(failures, fmt.Errorf("%s: %w", key, err))
 			case got < c.acked.Load() || got > c.sent.Load():
 				failures = append(failures,
-					fmt.Errorf("%s has %d permits used, with %d acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
+					fmt.Errorf("%s has %d tokens used, with %d acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
 			}
 			// The paired key must have the same count.
 			c.acked.Store(got)
@@ -291,7 +291,7 @@ func audit(w *wire, all []*counter) error {
 type killCounts struct{ recovery, snapshot, shutdown, rounds int }
 
 // TestKill repeatedly kills the server with signal 9 at random times, and restarts it: all
-// acknowledged permits and counts must be counted, and no more than were sent.
+// acknowledged tokens and counts must be counted, and no more than were sent.
 func TestKill(t *testing.T) {
 	testwait.Long(t)
 	policies := []string{"always", "everysec", "no"}
@@ -319,7 +319,7 @@ func TestKill(t *testing.T) {
 			for _, c := range k.all {
 				counted += c.acked.Load()
 			}
-			t.Logf("%d rounds, of which %d hit a recovery, %d a snapshot, %d a shutdown; %d permits counted",
+			t.Logf("%d rounds, of which %d hit a recovery, %d a snapshot, %d a shutdown; %d tokens counted",
 				k.hits.rounds, k.hits.recovery, k.hits.snapshot, k.hits.shutdown, counted)
 			var told, scripted int64
 			for _, c := range k.windows {
@@ -331,7 +331,7 @@ func TestKill(t *testing.T) {
 			}
 			t.Logf("%d counts in windows, %d by scripts", told, scripted)
 			if counted == 0 || told == 0 || scripted == 0 {
-				t.Error("no permits were counted, or nothing in windows, or by scripts")
+				t.Error("no tokens were counted, or nothing in windows, or by scripts")
 			}
 		})
 	}

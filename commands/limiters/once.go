@@ -18,7 +18,7 @@ const (
 )
 
 // OnceFor is the time to remember an id unless FOR is given, in nanoseconds.
-const OnceFor = int64(300e9)
+const OnceFor = reservations.Remembered
 
 // keyAndID is the position of a key, the first word after the name, and of the id of the option ONCE,
 // which is at the index least or later.

@@ -78,15 +78,8 @@ const reserveWords = 3
 
 func opReserve(b *engine.Batch, args [][]byte) error {
 	rest := args[reserveWords:]
-	options, limits := rest[:len(rest)%limitArgs], rest[len(rest)%limitArgs:]
-	var t reservations.Terms
-	err := ParseID(args[1])
-	if err == nil {
-		t.TTL, err = ParseDuration("ttl", args[2])
-	}
-	if err == nil {
-		err = parseTerms(&t, options)
-	}
+	limits := rest[len(rest)%limitArgs:]
+	id, t, err := ParseReserve(args[:len(args)-len(limits)])
 	if err != nil {
 		return err
 	}
@@ -113,12 +106,12 @@ func opReserve(b *engine.Batch, args [][]byte) error {
 		b.Ops = append(b.Ops, op)
 	}
 	t.Request = hashOf(b.Ops[before:], t.Fixed)
-	reservations.Reserve(b, before, args[1], t)
+	reservations.Reserve(b, before, id, t)
 	return nil
 }
 
-// ParseReserve parses the words RESERVE id ttl [KEEP k|ALL] [PARTIAL], see spec.ReserveAt, into the id and
-// the terms.
+// ParseReserve parses the words RESERVE id ttl [KEEP k|ALL] [PARTIAL], see spec.ReserveAt, or the same words
+// of RL.RESERVE, into the id and the terms.
 func ParseReserve(words [][]byte) (id []byte, t reservations.Terms, err error) {
 	id = words[1]
 	if err = ParseID(id); err == nil {

@@ -61,10 +61,10 @@ func (Calls) Describe(c *engine.Call) (name string, script []byte) { return Call
 // use.
 func CallName(number uint16) string { return kinds[number].name }
 
-// Do carries out a call.
+// Do applies a call.
 func (Calls) Do(tx *engine.Tx, c *engine.Call) { Do(tx, c) }
 
-// Do carries out a call, and appends the answer to c.Answer. Requires: the shards of its keys were
+// Do applies a call, and appends the answer to c.Answer. Requires: the shards of its keys were
 // entered. No allocation in steady state for a call of Wrap.
 func Do(tx *engine.Tx, c *engine.Call) {
 	w := workers.Get().(*worker)

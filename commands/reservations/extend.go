@@ -42,7 +42,7 @@ func checkExtend(c *engine.Call) error {
 	return checkHead(c, ok)
 }
 
-// extend carries out a call of Extend.
+// extend applies a call of Extend.
 func (w *worker) extend(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {
@@ -109,9 +109,8 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 	return ""
 }
 
-// fits looks whether n permits are left of the limits of the ops, of each or as their modes say. If not, the
-// decisions tell that. It changes no limit, not even its parameters, which may be newer than the parameters
-// of the ops.
+// fits reports whether the ops would pass together with n permits each. If not, w.decisions has the denials.
+// It changes no limit, not even its parameters, which may be newer than the parameters of the ops.
 func (w *worker) fits(tx *engine.Tx, n int64) bool {
 	var look engine.Op
 	look.LookFor(n)
@@ -127,8 +126,8 @@ func (w *worker) fits(tx *engine.Tx, n int64) bool {
 	return passed(w.ops, w.decisions, true)
 }
 
-// wait returns the milliseconds until the denied ops could pass, or -1 if they never could: the longest
-// wait of the ops without a mode, or if all of these pass, the shortest of the ops with the mode AnyOf.
+// wait returns the milliseconds until the denied ops could pass, or -1 if they never could. It is the longest
+// wait of the denied ops without a mode. If all of those ops pass, it is the shortest wait of the AnyOf ops.
 func (w *worker) wait() int64 {
 	longest, shortest, denies := int64(0), int64(-1), false
 	for i := range w.decisions {
@@ -157,8 +156,8 @@ func (w *worker) wait() int64 {
 	return shortest
 }
 
-// missed returns a bit for each variable limit that did not pass, and denied nothing. Requires: more has
-// set the ops.
+// missed returns a bit for each variable limit that did not pass, although the extension did. Requires: more
+// has set the ops.
 func (w *worker) missed(r *record) (bits uint64) {
 	next := 0
 	for i := range r.limits {
@@ -173,8 +172,8 @@ func (w *worker) missed(r *record) (bits uint64) {
 	return bits
 }
 
-// reach gives the holds of the reservation their end and their kept permits: the oldest are kept
-// first. The last layer is new if fresh is set.
+// reach updates End and Keep of all holds. It assigns the kept permits to the oldest layers first. If fresh,
+// the last layer has no holds yet, and reach creates them.
 func (w *worker) reach(tx *engine.Tx, fresh bool) {
 	r := &w.record
 	for i := range r.limits {

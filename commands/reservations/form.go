@@ -9,13 +9,13 @@ import (
 // maxMillis bounds the time to remember an id.
 const maxMillis = engine.MaxPeriod / 1e6
 
-// Wrap replaces the ops of a batch from index first on, which are one request, by a call that carries
-// them out once. It remembers the id for so many nanoseconds, rounded up to milliseconds. request is a
+// Wrap replaces the ops of a batch from index first on, which are one request, by a call that applies
+// them once. It remembers the id for so many nanoseconds, rounded up to milliseconds. request is a
 // hash of the request. The call refers to id and to the keys of the ops. Requires: the ops are an op
 // without a group, or a group; id has 1 to engine.MaxIDBytes bytes.
 func Wrap(b *engine.Batch, first int, id []byte, nanos int64, request uint64) {
 	head := make([]byte, 0, 2*hashSize)
-	head = binary.AppendUvarint(binary.LittleEndian.AppendUint64(head, request), uint64((nanos+1e6-1)/1e6))
+	head = binary.AppendUvarint(binary.LittleEndian.AppendUint64(head, request), uint64(ceilMillis(nanos)))
 	wrap(b, first, callOnce, id, head)
 }
 

@@ -40,7 +40,7 @@ func (w *worker) release() {
 	workers.Put(w)
 }
 
-// once carries out a call of Wrap.
+// once applies a call of Wrap.
 func (w *worker) once(tx *engine.Tx, c *engine.Call) {
 	w.read(c)
 	repeated, wrong := w.carryOut(tx, c)
@@ -98,7 +98,7 @@ func (w *worker) carryOut(tx *engine.Tx, c *engine.Call) (repeated bool, wrong s
 	w.decide(tx)
 	if r := (engine.Receipt{Request: request}); w.acted(&r) {
 		millis, _ := binary.Uvarint(c.Args[headArg][hashSize:])
-		r.Until = int64(millis) + int64((tx.Now()+1e6-1)/1e6)
+		r.Until = int64(millis) + ceilMillis(int64(tx.Now()))
 		tx.PutReceipt(e, r)
 	}
 	return false, ""

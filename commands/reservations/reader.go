@@ -2,8 +2,8 @@ package reservations
 
 import "encoding/binary"
 
-// A reader takes numbers off the bytes of an answer of this node or of another node. bad is set if the
-// bytes can not be of an answer.
+// A reader decodes the bytes of an answer, of the head of a call, or of a record. bad is set if the bytes
+// are too short or malformed.
 type reader struct {
 	data []byte
 	bad  bool

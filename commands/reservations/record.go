@@ -8,7 +8,7 @@ import (
 
 // The states of a reservation in its record. An open reservation has expired once its end has passed.
 const (
-	isOpen byte = iota
+	isOpen byte = engine.OpenRecord + iota
 	isCommitted
 	isCanceled
 )
@@ -28,7 +28,7 @@ type record struct {
 	state   byte
 	request uint64 // a hash of the request
 	granted int64  // the answer to the request: 1, or with PARTIAL the number granted
-	denied  uint64 // a bit for each limit of the request that did not pass, and denied nothing
+	denied  uint64 // a bit for each shadow or AnyOf limit that did not pass, although the request did
 	// outcome and settled are of a committed reservation: the first number that was committed, and a
 	// hash of all numbers.
 	outcome int64
@@ -40,12 +40,12 @@ type record struct {
 	limits []limit
 }
 
-// A layer is when permits were taken, and how many of each variable limit. Of the first layer the
-// limits say how many.
+// A layer holds the permits of one call: the time, and the number taken from each variable limit. In the
+// first layer n is unused; limit.n has the number.
 type layer struct {
 	stamp  engine.Instant
 	n      int64
-	missed uint64 // a bit for each limit without permits, which did not pass and denied nothing
+	missed uint64 // a bit for each shadow or AnyOf limit that did not pass, although the extension did
 }
 
 // A limit is a limit of a reservation. A fixed limit keeps its permits unless the reservation is
@@ -99,8 +99,8 @@ func (r *record) kept(l *limit) int64 {
 	return min(r.keep, r.total(l))
 }
 
-// first returns the first variable limit, or the first limit if all are fixed. A request by rules may have
-// met no limit: then all of a limit without a key was granted.
+// first returns the first variable limit, or the first limit if all are fixed. It returns an empty limit if
+// the request met no limit.
 func (r *record) first() *limit {
 	if len(r.limits) == 0 {
 		return new(limit)
@@ -122,7 +122,7 @@ func (r *record) until(now engine.Instant) int64 {
 	if r.state == isOpen {
 		from = max(now, r.end)
 	}
-	return int64((from + engine.Instant(Remembered) + 1e6 - 1) / 1e6)
+	return ceilMillis(int64(from) + Remembered)
 }
 
 // append appends the bytes of a record: the state, a byte; the hash of the request, 8 bytes; granted,

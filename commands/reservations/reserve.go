@@ -10,10 +10,11 @@ import (
 	"limitsrv/engine"
 )
 
-// A Terms says how a reservation is held.
+// A Terms says how a reservation is held. A fixed limit has its permits taken until a cancel. The other
+// limits are variable: KEEP, BY, PARTIAL and the numbers of a commit apply to them.
 type Terms struct {
 	TTL     int64  // nanoseconds until it expires
-	Keep    int64  // permits of each variable limit that stay taken then; KeepAll: all
+	Keep    int64  // permits of each variable limit that stay taken at the expiry; KeepAll: all
 	Partial bool   // reserve the permits that are left of the limits
 	Fixed   uint64 // a bit for each fixed limit, by its index among the limits, without guards
 	Bare    bool   // the request, by rules, met no limit: its ops only ask for the version of the rules
@@ -95,7 +96,7 @@ func checkReserve(c *engine.Call) error {
 	return checkOps(ops)
 }
 
-// reserve carries out a call of Reserve.
+// reserve applies a call of Reserve.
 func (w *worker) reserve(tx *engine.Tx, c *engine.Call) {
 	tx.AddWork(workPerLimit * ((len(c.Args) - firstOp) / opArgs))
 	w.read(c)
@@ -245,7 +246,8 @@ func busy(id []byte, why string) string { return codeBusy + " id " + word.Excerp
 // isFixed reports whether a limit is fixed.
 func (t *Terms) isFixed(index int) bool { return t.Fixed>>index&1 != 0 }
 
-// granted returns Allowed of a limit that passed, of a request of which so many permits were granted.
+// granted returns Decision.Allowed of a limit that passed: 1 for a fixed limit, otherwise the number of
+// permits granted to the request.
 func (t *Terms) granted(index int, granted int64) int64 {
 	if t.isFixed(index) {
 		return 1
@@ -254,8 +256,8 @@ func (t *Terms) granted(index int, granted int64) int64 {
 }
 
 // lower lowers the permits of the variable limits to the number that all of them have left, at least 1,
-// and returns their number. Of limits with the mode AnyOf, the limit with the most left counts, and of
-// limits in shadow none.
+// and returns their number. Among AnyOf limits only the limit with the most permits left counts. Shadow
+// limits do not count.
 func (w *worker) lower(tx *engine.Tx, t *Terms) int64 {
 	left, most, anyOf := int64(keepAll), int64(0), int64(-1)
 	for l := range w.limits() {

@@ -35,7 +35,7 @@ func checkReservedOf(c *engine.Call) error {
 	return checkHead(c, ok)
 }
 
-// reservedOf carries out a call of ReservedOf: [cursor, [[id, n, keep, age_ms, ttl_ms], ...]], with a
+// reservedOf applies a call of ReservedOf: [cursor, [[id, n, keep, age_ms, ttl_ms], ...]], with a
 // row for the permits of one call. An id that is forgotten is nil.
 func (w *worker) reservedOf(tx *engine.Tx, c *engine.Call) {
 	cursor, count, _ := readPart(c.Args[headArg])
@@ -57,11 +57,7 @@ func (w *worker) reservedOf(tx *engine.Tx, c *engine.Call) {
 	w.answer = out
 }
 
-const ms = 1e6 // nanoseconds
-
-func ceilMillis(nanos int64) int64 { return (nanos + ms - 1) / ms }
-
-// reserved carries out a call of Reserved.
+// reserved applies a call of Reserved.
 func (w *worker) reserved(tx *engine.Tx, c *engine.Call) {
 	e, there := tx.Find(c.Args[idArg])
 	if !there {

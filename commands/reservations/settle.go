@@ -113,9 +113,9 @@ func answerState(c *engine.Call, done bool, state string, n, wait int64) {
 	c.Answer = answer.AppendInt(answer.AppendInt(c.Answer, n), wait)
 }
 
-// commit carries out a call of Commit: of each limit the oldest permits are used first, the rest is
-// given back, and permits used beyond these are charged. A limit has no part in the permits of an extension
-// that it missed.
+// commit applies a call of Commit: of each limit the oldest permits are used first, the rest is
+// given back, and permits used beyond the reservation are charged.
+// A limit has no part in the permits of an extension that it missed.
 func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {
@@ -190,8 +190,8 @@ func (w *worker) settle(tx *engine.Tx, l *limit, used int64) {
 // charge charges n permits, if that is more than 0, of a limit under its parameters of now, or under
 // the parameters of the record if the key is gone. It has the bound of RL.CHARGE.
 //
-// It needs no memory: the settled record is shorter than the open record, by the key of the limit. So
-// settlements make at most the keys that their reservations have named.
+// charge may create the key even when memory is full. This is bounded: a settlement creates at most the keys
+// of its reservation, and the record shrinks by at least these keys.
 func (w *worker) charge(tx *engine.Tx, l *limit, n int64) {
 	if n <= 0 {
 		return
@@ -210,7 +210,7 @@ func (w *worker) charge(tx *engine.Tx, l *limit, n int64) {
 	w.counts.Beyond += d.Allowed
 }
 
-// cancel carries out a call of Cancel.
+// cancel applies a call of Cancel.
 func (w *worker) cancel(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {

@@ -28,8 +28,8 @@ type Special struct {
 }
 
 // Asks are the body of a command that is decided by rules. Parse parses a line into a request, as
-// spec.Ops.Parse. Reply writes the reply; headers are working memory. ID returns the index of the id in a
-// line, the only key, or 0. Parse finds an id only there.
+// spec.Ops.Parse. Reply writes the reply; headers are working memory. ID returns the index of the id,
+// which is the line's only key, or 0 if the line has no id. Parse finds an id only there.
 type Asks struct {
 	ID    func(line [][]byte) int
 	Parse func(a *Ask, q *checks.Request, args [][]byte) error

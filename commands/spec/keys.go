@@ -16,7 +16,8 @@ import (
 // groups.
 //
 // If Lead is above 0, the word at this index is a key too, and the other keys are in groups of Step
-// words at the end of the line: fewer than Step words may stand before the groups, from First-1 on.
+// words at the end of the line. First-1 is the earliest start of the groups; up to Step-1 option words may
+// precede the first group. So the options, KEEP k PARTIAL, must be shorter than a group.
 //
 // If Word is not empty, and is the word at First of a longer line, the only key is the word after it.
 type Keys struct {

@@ -61,8 +61,8 @@ func newGRPC(s *core, secure bool) *grpc.Server {
 	return g
 }
 
-// A method answers the call c of an account: it sets the response. An error is of decide, or an error
-// after which c is unused.
+// A method answers the call c of an account: it sets the response. If it returns an error, its caller must
+// not use c: c is in the pool again, or may still be in use, see decide.
 type method func(s *core, ctx context.Context, c *call, by session.Call) error
 
 // handler returns the handler of a method.
@@ -100,7 +100,7 @@ func (s *core) serve(ctx context.Context, receive func(any) error, m method) (an
 	return c, nil // codec gives it back
 }
 
-// unread gives c with a wrong message back, and returns err.
+// unread returns c, whose message is malformed, to the pool. It returns err.
 func (s *core) unread(c *call, err error) error {
 	s.calls.Put(c)
 	s.cfg.Decider.CountFailure(session.GRPC)
