@@ -231,7 +231,8 @@ func TestPageFollowsRights(t *testing.T) {
 	tab.Until("!document.getElementById('dashboard').hidden && document.getElementById('trouble').hidden")
 }
 
-// TestPageKeepsRowsWhileFocused checks that rows stay while a row has the focus.
+// TestPageKeepsRowsWhileFocused checks that rows stay while a row has the focus, also when the focus moves to
+// another button of them.
 func TestPageKeepsRowsWhileFocused(t *testing.T) {
 	f := newFake(t)
 	tab := f.openPage(t)
@@ -242,6 +243,10 @@ func TestPageKeepsRowsWhileFocused(t *testing.T) {
 	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") ||
 		!strings.Contains(text, "paused while you choose") {
 		t.Errorf("the rows changed while focused: %s", text)
+	}
+	tab.Type(kb.Tab)
+	if at := tab.Focused(); at != "Block ip:203.0.113.7" {
+		t.Errorf("the next button has not the focus, but %q", at)
 	}
 	tab.Until("(document.activeElement.blur(), true)")
 	tab.UntilText("#denied", "another")

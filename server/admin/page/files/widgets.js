@@ -115,7 +115,9 @@ export class Held {
     body.addEventListener("pointerleave", () => this.#point(false));
     body.addEventListener("changed", () => this.#point(false));
     body.addEventListener("focusin", () => this.#replace());
-    body.addEventListener("focusout", () => queueMicrotask(() => this.#replace()));
+    body.addEventListener("focusout", (event) => {
+      if (!body.contains(event.relatedTarget)) queueMicrotask(() => this.#replace());
+    });
   }
 
   /** Shows nodes, and calls shown, once the user is not choosing. */
