@@ -77,7 +77,7 @@ func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
 		case word.Is(option, wordHead):
 			a.Headers, rest = true, rest[1:]
 		case len(rest) == 1:
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+			return limiters.NoValue(option)
 		case word.Is(option, wordHits) && isAmount(rest[1]):
 			rest, err = amounts(q, wordHits, rest[1:], 0)
 		case word.Is(option, wordHits):
@@ -105,7 +105,7 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 	for err == nil && len(rest) > 0 {
 		switch option := rest[0]; {
 		case len(rest) == 1:
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+			return limiters.NoValue(option)
 		case word.Is(option, wordBy) && isAmount(rest[1]):
 			given, q.Used = true, true
 			rest, err = amounts(q, wordBy, rest[1:], -engine.MaxN)

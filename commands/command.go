@@ -106,9 +106,7 @@ func describe(w *resp.Writer, c *session.Spec) {
 	if keys.Count > 0 || keys.Lead > 0 || keys.Word != "" {
 		flags = append(flags, "movablekeys")
 	}
-	if keys.Lead > 0 {
-		keys = spec.OneKey
-	}
+	keys = keys.Fixed()
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.Simple(f)
@@ -149,10 +147,7 @@ func describeKeys(w *resp.Writer, c *session.Spec) {
 		writeInts(w, "keynumidx", 0, "firstkey", 1, "keystep", 1)
 		return
 	}
-	keys := c.Keys
-	if keys.Lead > 0 {
-		keys = spec.OneKey
-	}
+	keys := c.Keys.Fixed()
 	w.Int(int64(keys.First))
 	w.BulkString("find_keys")
 	last := keys.Last

@@ -264,19 +264,16 @@ func infoLimits(h *session.Handler, l *lines) {
 // infoReservations writes our own section: reservations by state and by their end, and their tokens.
 func infoReservations(h *session.Handler, l *lines) {
 	s := h.Engine().Stats()
-	for state, n := range s.Reservations.States() {
-		l.add("reservations_"+state, n)
+	add := func(prefix string, counts []engine.Count) {
+		for _, c := range counts {
+			l.add(prefix+c.Name, c.N)
+		}
 	}
+	add("reservations_", s.Reservations.States())
 	l.add("open_holds", s.Holds.Open)
-	for result, n := range s.Reservations.Results() {
-		l.add("reservations_"+result, n)
-	}
-	for how, n := range s.Reservations.Settlements() {
-		l.add("reservations_"+how, n)
-	}
-	for what, n := range s.Reservations.Tokens() {
-		l.add("tokens_"+what, n)
-	}
+	add("reservations_", s.Reservations.Results())
+	add("reservations_", s.Reservations.Settlements())
+	add("tokens_", s.Reservations.Tokens())
 	l.add("id_conflicts", s.Reservations.Conflicts)
 }
 

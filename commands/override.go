@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
@@ -172,7 +173,7 @@ func (v *overrideLine) parseOptions(rest [][]byte) (err error) {
 			continue
 		}
 		if len(rest) == 1 {
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(rest[0]))
+			return limiters.NoValue(rest[0])
 		}
 		switch value := rest[1]; option {
 		case wordRule:

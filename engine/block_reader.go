@@ -44,6 +44,14 @@ type blockReader struct {
 // key returns the key of a record.
 func (r *blockReader) key(x *blockRecord) []byte { return r.block[x.key:x.end:x.end] }
 
+// appendState appends the first words of a state to dst.
+func appendState(dst []byte, words int, s *state) []byte {
+	for _, w := range s[:words] {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
 // takeState takes some words of state off data.
 func takeState(data []byte, words int, s *state) (rest []byte, ok bool) {
 	of, rest, ok := takeBytes(data, words*wordBytes)

@@ -35,9 +35,7 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 		_, n := binary.Uvarint(dst[from:]) // skip the number of the last change
 		dst = append(dst[:from], dst[from+n:]...)
 	} else {
-		for _, w := range c.state[:c.words()] {
-			dst = binary.LittleEndian.AppendUint64(dst, w)
-		}
+		dst = appendState(dst, c.words(), &c.state)
 	}
 	return append(dst, s.keyAt(pl)...)
 }

@@ -17,7 +17,7 @@ type frozen struct {
 	dirDepth uint8            // at the Freeze
 	version  byte             // of its blocks
 	part     int              // parts read so far at that hash: texts, the page, its stubs
-	paged    bool             // the page at that hash is read, but for its stubs
+	paged    bool             // the page at that hash is read, without its stubs
 	stubs    []byte           // of that page, to be read
 	buffer   []byte           // for the stubs of a page without an image
 	changes  [algs + 1]uint64 // of tails, at the Freeze; the last of holds

@@ -10,10 +10,7 @@ func (holding) write(dst []byte, c *cell, now Instant) []byte {
 	if t := c.alg().tail; t != nil {
 		dst = t.write(dst, c, now)
 	} else {
-		dst = append(dst, 0)
-		for _, w := range c.state[:c.alg().words] {
-			dst = binary.LittleEndian.AppendUint64(dst, w)
-		}
+		dst = appendState(append(dst, 0), c.alg().words, &c.state)
 	}
 	l := &c.holds
 	dst = binary.AppendUvarint(dst, uint64(len(l.items)))

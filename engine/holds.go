@@ -227,7 +227,7 @@ func (a wide) inUnit(unit, to uint64) wide {
 	return sum
 }
 
-// add adds a hold whose permits were just taken.
+// add adds a new hold. Its permits were just taken.
 func (l *holdList) add(h hold) {
 	if n := len(l.items); n > 0 {
 		l.items[n-1].mark = l.last

@@ -1,7 +1,5 @@
 package engine
 
-import "iter"
-
 // ReservationStats count reservations, each with all of its limits and extensions.
 type ReservationStats struct {
 	// Open and Settled are the records of ids now. Open counts the reservations that are not settled,
@@ -25,35 +23,28 @@ type ReservationStats struct {
 // the end, or earlier because the key was deleted, flushed or evicted.
 func (t *ReservationStats) Expired() int64 { return t.left - t.replaced }
 
-// States are the numbers of records now, by state.
-func (t *ReservationStats) States() iter.Seq2[string, int64] {
-	return counts("open", t.Open, "settled", t.Settled)
+// A Count is a number with its name.
+type Count struct {
+	Name string
+	N    int64
 }
 
+// States are the numbers of records now, by state.
+func (t *ReservationStats) States() []Count { return []Count{{"open", t.Open}, {"settled", t.Settled}} }
+
 // Results are the numbers of requests by result.
-func (t *ReservationStats) Results() iter.Seq2[string, int64] {
-	return counts("granted", t.Granted, "limited", t.Limited, "repeated", t.Repeated)
+func (t *ReservationStats) Results() []Count {
+	return []Count{{"granted", t.Granted}, {"limited", t.Limited}, {"repeated", t.Repeated}}
 }
 
 // Settlements are the numbers of reservations by their end.
-func (t *ReservationStats) Settlements() iter.Seq2[string, int64] {
-	return counts("committed", t.Committed, "canceled", t.Canceled, "late", t.Late, "expired", t.Expired())
+func (t *ReservationStats) Settlements() []Count {
+	return []Count{{"committed", t.Committed}, {"canceled", t.Canceled}, {"late", t.Late}, {"expired", t.Expired()}}
 }
 
 // Tokens are the numbers of permits by their use.
-func (t *ReservationStats) Tokens() iter.Seq2[string, int64] {
-	return counts("reserved", t.Reserved, "used", t.Used, "given_back", t.GivenBack, "beyond", t.Beyond)
-}
-
-// counts returns names with their numbers, in turn.
-func counts(pairs ...any) iter.Seq2[string, int64] {
-	return func(yield func(string, int64) bool) {
-		for ; len(pairs) > 0; pairs = pairs[2:] {
-			if !yield(pairs[0].(string), pairs[1].(int64)) {
-				return
-			}
-		}
-	}
+func (t *ReservationStats) Tokens() []Count {
+	return []Count{{"reserved", t.Reserved}, {"used", t.Used}, {"given_back", t.GivenBack}, {"beyond", t.Beyond}}
 }
 
 func (t *ReservationStats) add(more *ReservationStats) {

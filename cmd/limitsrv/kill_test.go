@@ -102,7 +102,7 @@ type request struct {
 	of   *counter
 	n    int64
 	text string // of a command with an id; its repetition has n = 0
-	// held is set if n tokens are held, of which one counts at least, and unused are the tokens that an
+	// held is set if n tokens are held. At least one of them counts. unused is the number of tokens that an
 	// answer gives back.
 	held   bool
 	unused int64

@@ -71,7 +71,7 @@ func opRefund(b *engine.Batch, args [][]byte) error {
 			return resp.NewError("ERR", text+word.Excerpt(options[at])+word.DidYouMean(options[at], "AGE"))
 		}
 		if len(options) == 1 {
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(options[0]))
+			return NoValue(options[0])
 		}
 		nanos, err := ParseDuration("duration", options[1])
 		if err != nil {

@@ -25,6 +25,11 @@ func badSize(name string, most int, given []byte) error {
 	return badArgument(name, fmt.Sprintf("1 to %d bytes long", most), given)
 }
 
+// NoValue is the error for an option at the end of a line, where a value had to follow.
+func NoValue(option []byte) error {
+	return resp.NewError("ERR", "no value follows "+word.Excerpt(option))
+}
+
 // BadWhole is badArgument for a whole number out of bounds.
 func BadWhole(name string, least, most int64, given []byte) error {
 	return badArgument(name, fmt.Sprintf("a whole number from %d to %d", least, most), given)

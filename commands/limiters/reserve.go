@@ -18,7 +18,7 @@ import (
 // Reserve is RL.RESERVE.
 var Reserve = spec.Command{
 	Name: "RL.RESERVE", Args: "id ttl [KEEP k|ALL] [PARTIAL] alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes tokens from 1 to 64 limits, all or nothing as RL.ALL, and holds them under an id for ttl. " +
+	Summary: "Takes tokens from all of 1 to 64 limits, or takes nothing. Holds the tokens under an id for ttl. " +
 		"RL.COMMIT then says how many were used, and the rest is given back as if it had never been taken. If no " +
 		"RL.COMMIT arrives in ttl, all tokens except KEEP are given back. Set KEEP to the cost of work that is due even " +
 		"if the client dies. =n takes a fixed number, for limits that count requests; only RL.CANCEL gives these tokens " +
@@ -205,7 +205,7 @@ func opExtend(b *engine.Batch, args [][]byte) error {
 			return resp.NewError("ERR", "syntax error, after ttl only BY n and KEEP k are allowed, got "+
 				word.Excerpt(options[0])+word.DidYouMean(options[0], "BY", "KEEP"))
 		case len(options) == 1:
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(options[0]))
+			return NoValue(options[0])
 		case by:
 			x.By, err = ParseN("n", options[1])
 		default:
@@ -279,7 +279,7 @@ func opReservedOf(b *engine.Batch, args [][]byte) error {
 			return resp.NewError("ERR", "syntax error, after key only CURSOR cursor and COUNT count are allowed, got "+
 				word.Excerpt(options[0])+word.DidYouMean(options[0], "CURSOR", "COUNT"))
 		case len(options) == 1:
-			return resp.NewError("ERR", "no value follows "+word.Excerpt(options[0]))
+			return NoValue(options[0])
 		case counts:
 			count, err = parseLimit("count", options[1], 1, reservations.MaxCount)
 		default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
@@ -145,7 +146,7 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
+var errNoMemory = resp.NewError("OOM", reservations.NoMemory)
 
 // replyFailed writes the error or the null for ops that were not decided, and reports
 // whether it did. Requests for a blocked key are denied. ops is nil if they can't be.

@@ -55,7 +55,7 @@ func (w *worker) extend(tx *engine.Tx, c *engine.Call) {
 			return
 		}
 		if !passed(w.ops, w.decisions, true) {
-			answerState(c, false, wordLimited, r.total(r.first()), w.wait())
+			answerState(c, false, Limited, r.total(r.first()), w.wait())
 			return
 		}
 	}

@@ -8,10 +8,13 @@ import (
 	"limitsrv/engine/answer"
 )
 
+// NoMemory is the text of the error of a command that needs memory beyond the bound.
+const NoMemory = "command not allowed when used memory > 'max-memory' and it needs more"
+
 // Errors of calls.
 const (
 	errWrongType = "WRONGTYPE Operation against a key holding the wrong kind of value: the id is a key of another kind"
-	errNoMemory  = "OOM command not allowed when used memory > 'max-memory' and it needs more"
+	errNoMemory  = "OOM " + NoMemory
 	errOwnKey    = "ERR the id must not be a key of the request"
 )
 
@@ -69,14 +72,8 @@ func (w *worker) answerDecisions(c *engine.Call, repeated bool, wrong string) {
 // carryOut sets the decisions. repeated is set if the request has acted before. wrong is an error.
 func (w *worker) carryOut(tx *engine.Tx, c *engine.Call) (repeated bool, wrong string) {
 	id, request := c.Args[idArg], binary.LittleEndian.Uint64(c.Args[headArg])
-	for i := range w.ops {
-		if string(w.ops[i].Key) == string(id) {
-			return false, errOwnKey
-		}
-	}
-	if needs := &w.ops[0]; needs.Kind == engine.Needs && !isInForce(tx, needs) {
-		w.fail(engine.Stale)
-		return false, ""
+	if wrong, stale := w.refuses(tx, id); wrong != "" || stale {
+		return false, wrong
 	}
 	e, there := tx.Find(id)
 	if there {
@@ -102,6 +99,21 @@ func (w *worker) carryOut(tx *engine.Tx, c *engine.Call) (repeated bool, wrong s
 		tx.PutReceipt(e, r)
 	}
 	return false, ""
+}
+
+// refuses returns an error if the id is a key of the request. stale is set if the request was made by rules
+// that are not in force: then the decisions say so.
+func (w *worker) refuses(tx *engine.Tx, id []byte) (wrong string, stale bool) {
+	for i := range w.ops {
+		if string(w.ops[i].Key) == string(id) {
+			return errOwnKey, false
+		}
+	}
+	if needs := &w.ops[0]; needs.Kind == engine.Needs && !isInForce(tx, needs) {
+		w.fail(engine.Stale)
+		return "", true
+	}
+	return "", false
 }
 
 // isInForce reports whether the documents that a Needs names are in force.

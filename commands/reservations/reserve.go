@@ -110,14 +110,8 @@ func (w *worker) reserve(tx *engine.Tx, c *engine.Call) {
 func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, wrong string) {
 	id := c.Args[idArg]
 	t, _ := readTerms(c.Args[headArg])
-	for i := range w.ops {
-		if string(w.ops[i].Key) == string(id) {
-			return false, errOwnKey
-		}
-	}
-	if needs := &w.ops[0]; needs.Kind == engine.Needs && !isInForce(tx, needs) {
-		w.fail(engine.Stale)
-		return false, ""
+	if wrong, stale := w.refuses(tx, id); wrong != "" || stale {
+		return false, wrong
 	}
 	e, there := tx.Find(id)
 	if there {

@@ -74,7 +74,7 @@ func (w *worker) reserved(tx *engine.Tx, c *engine.Call) {
 	state, n, keep, age, left := wordOpen, r.outcome, int64(0), int64(0), int64(0)
 	switch {
 	case r.state == isCommitted:
-		state = wordCommitted
+		state = Committed
 	case r.state == isCanceled:
 		state = wordCanceled
 	default:

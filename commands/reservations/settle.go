@@ -9,14 +9,17 @@ import (
 	"limitsrv/engine/siphash"
 )
 
-// The states in answers.
+// States in answers.
 const (
-	wordOpen      = "open"
-	wordCommitted = "committed"
-	wordCanceled  = "canceled"
-	wordExpired   = "expired"
-	wordLate      = "late"
-	wordLimited   = "limited"
+	// Committed is the state of a reservation that was committed.
+	Committed = "committed"
+	// Limited is the state in the answer to an extension that a limit denies.
+	Limited = "limited"
+
+	wordOpen     = "open"
+	wordCanceled = "canceled"
+	wordExpired  = "expired"
+	wordLate     = "late"
 )
 
 // Commit appends a call that settles the reservation of an id: with one number of permits for all
@@ -89,7 +92,7 @@ func (w *worker) open(tx *engine.Tx, c *engine.Call) (r *record, ok bool) {
 		answerState(c, c.Command == callCancel, wordCanceled, 0, 0)
 	case r.state == isCommitted:
 		same := c.Command == callCommit && sumOf(c.Args[headArg]) == r.settled
-		answerState(c, same, wordCommitted, r.outcome, 0)
+		answerState(c, same, Committed, r.outcome, 0)
 	case r.expired(tx.Now()) && c.Command != callCommit:
 		answerState(c, false, wordExpired, r.kept(r.first()), 0)
 	default:
@@ -150,7 +153,7 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	}
 	r.state, r.outcome, r.settled = isCommitted, w.actual[0], sumOf(c.Args[headArg])
 	w.save(tx, c.Args[idArg])
-	state := wordCommitted
+	state := Committed
 	if late {
 		state, w.counts.Late = wordLate, 1
 	} else {

@@ -278,9 +278,9 @@ func TestCountsOfReservations(t *testing.T) {
 	now := func() string {
 		r := s.e.Stats().Reservations
 		var text []string
-		for _, counts := range []func(func(string, int64) bool){r.States(), r.Results(), r.Settlements(), r.Tokens()} {
-			for name, n := range counts {
-				text = append(text, fmt.Sprint(name, " ", n))
+		for _, counts := range [][]engine.Count{r.States(), r.Results(), r.Settlements(), r.Tokens()} {
+			for _, c := range counts {
+				text = append(text, fmt.Sprint(c.Name, " ", c.N))
 			}
 		}
 		return strings.Join(append(text, fmt.Sprint("conflicts ", r.Conflicts)), ", ")

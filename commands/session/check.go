@@ -47,7 +47,7 @@ func (h *Handler) Check(ctx context.Context, c Call, q *checks.Request, answer f
 // nothing, and is otherwise like Check.
 func (h *Handler) Look(ctx context.Context, c Call, q *checks.Request, answer func(*checks.Answer)) error {
 	q.Peek = true
-	err := h.mayAsk(c, [][]byte{[]byte("RL.RULES"), []byte("MATCH"), q.Domain, nil, nil})
+	_, err := h.mayAsk(c, [][]byte{[]byte("RL.RULES"), []byte("MATCH"), q.Domain, nil, nil})
 	if err == nil {
 		_, err = h.check(ctx, c, q, answer)
 	}
@@ -227,15 +227,16 @@ func (h *Handler) mayCheck(c Call, q *checks.Request) error {
 	case q.Reserve != nil:
 		line = append(line, []byte("RESERVE"), q.Reserve, nil)
 	}
-	return h.mayAsk(c, line)
+	_, err := h.mayAsk(c, line)
+	return err
 }
 
-// mayAsk returns an error if an account may not send a command line.
-func (h *Handler) mayAsk(c Call, line [][]byte) error {
+// mayAsk returns the command of a line, or an error if an account may not send the line.
+func (h *Handler) mayAsk(c Call, line [][]byte) (*Spec, error) {
 	s := Session{h: h, account: c.Account}
 	spec, err := s.permitted(line)
 	if err == nil && h.IsLoading() {
 		err = s.mayRunLoading(spec)
 	}
-	return err
+	return spec, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
@@ -18,15 +19,17 @@ type Settled struct {
 	WaitMillis int64 // of a state limited: -1 if no wait is long enough
 }
 
+// IsCommit reports whether the reservation is or was committed while it was open.
+func (out *Settled) IsCommit() bool { return out.State == reservations.Committed }
+
+// IsLimited reports whether a limit denies an extension.
+func (out *Settled) IsLimited() bool { return out.State == reservations.Limited }
+
 // Settle executes the line of RL.COMMIT, RL.EXTEND or RL.CANCEL in c.Args, in database 0, for a listener of
 // another protocol. The bytes of the line must stay unchanged until the answer. It has the errors of
 // Check.
 func (h *Handler) Settle(ctx context.Context, c Call) (out Settled, err error) {
-	s := Session{h: h, account: c.Account}
-	spec, err := s.permitted(c.Args)
-	if err == nil && h.IsLoading() {
-		err = s.mayRunLoading(spec)
-	}
+	spec, err := h.mayAsk(c, c.Args)
 	if err != nil {
 		return out, err
 	}

@@ -60,6 +60,14 @@ func (k Keys) In(line [][]byte) Keys {
 	return k
 }
 
+// Fixed returns the keys that are at the same place in all lines, as COMMAND INFO tells them.
+func (k Keys) Fixed() Keys {
+	if k.Lead > 0 {
+		return OneKey
+	}
+	return k
+}
+
 // OnceWords is the number of words of the option ONCE id FOR duration.
 const OnceWords = 4
 

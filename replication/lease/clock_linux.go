@@ -13,8 +13,8 @@ const clockBoottime = 7
 
 // Clock returns the time since the start of the machine, including the time while it was
 // suspended. A virtual machine may not count the time while its host halts it. A result may be too
-// early or too late, by at most 0.1 ms. Cost: that of [time.Now]. The first call after a suspension, or
-// after somebody has set the wall clock, also costs a system call.
+// early or too late, by at most 0.1 ms. Cost: as [time.Now]. The first call after a suspension also
+// costs a system call, and so does the first call after somebody has set the wall clock.
 func Clock() time.Duration {
 	now := time.Now()
 	mono := now.Sub(begun)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"encoding/hex"
-	"iter"
 	"runtime"
 	"slices"
 	"strconv"
@@ -147,10 +146,10 @@ func emitRequests(v *view, value func(float64, ...string)) {
 }
 
 // ofReservations emits counts of reservations.
-func ofReservations(of func(*engine.ReservationStats) iter.Seq2[string, int64]) func(*view, func(float64, ...string)) {
+func ofReservations(of func(*engine.ReservationStats) []engine.Count) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
-		for name, n := range of(&v.stats.Reservations) {
-			value(float64(n), name)
+		for _, c := range of(&v.stats.Reservations) {
+			value(float64(c.N), c.Name)
 		}
 	}
 }

@@ -138,20 +138,27 @@ func readQuestion(body []byte) (*checks.Request, error) {
 
 // check serves POST /v1/check.
 func (s *core) check(w http.ResponseWriter, r *http.Request) {
-	account, ok := s.identify(w, r)
-	if !ok {
-		return
+	if account, q, ok := readAsked(s, w, r, readQuestion); ok {
+		s.reply(w, r, account, q, http.StatusTooManyRequests, true)
+	}
+}
+
+// readAsked returns the account of a request, and its body as read returns it. ok is false if it has refused
+// the request.
+func readAsked[T any](s *core, w http.ResponseWriter, r *http.Request, read func(body []byte) (T, error)) (
+	account *auth.Account, in T, ok bool) {
+	if account, ok = s.identify(w, r); !ok {
+		return nil, in, false
 	}
 	body, ok := s.readBody(w, r, nil)
 	if !ok {
-		return
+		return nil, in, false
 	}
-	q, err := readQuestion(body)
+	in, err := read(body)
 	if err != nil {
 		s.refuse(w, failureOf(err, s.log))
-		return
 	}
-	s.reply(w, r, account, q, http.StatusTooManyRequests, true)
+	return account, in, err == nil
 }
 
 // httpHeaders are the headers of answers on /v1.

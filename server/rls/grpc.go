@@ -100,7 +100,7 @@ func (s *core) serve(ctx context.Context, receive func(any) error, m method) (an
 	return c, nil // codec gives it back
 }
 
-// unread returns c, whose message is malformed, to the pool. It returns err.
+// unread returns c to the pool, because its message is malformed. It returns err.
 func (s *core) unread(c *call, err error) error {
 	s.calls.Put(c)
 	s.cfg.Decider.CountFailure(session.GRPC)

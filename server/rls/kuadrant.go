@@ -87,7 +87,7 @@ func (s *core) commit(ctx context.Context, c *call, by session.Call) error {
 			out, err = session.Settled{}, nil
 		}
 	}
-	switch released := out.Done && out.State == committed; {
+	switch released := out.Done && out.IsCommit(); {
 	case err != nil:
 		if ctx.Err() == nil {
 			s.calls.Put(c)
@@ -108,9 +108,6 @@ func (s *core) commit(ctx context.Context, c *call, by session.Call) error {
 	}
 	return err
 }
-
-// committed is the state in the answer to a commit of an open reservation.
-const committed = "committed"
 
 // repeatable returns the error of a call that may be sent again when its outcome is not known.
 func repeatable(err error) error {

@@ -161,17 +161,8 @@ type settlement struct {
 // settle serves POST on a path with bodies that read reads.
 func (s *core) settle(read func(body []byte) ([][]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		account, ok := s.identify(w, r)
+		account, line, ok := readAsked(s, w, r, read)
 		if !ok {
-			return
-		}
-		body, ok := s.readBody(w, r, nil)
-		if !ok {
-			return
-		}
-		line, err := read(body)
-		if err != nil {
-			s.refuse(w, failureOf(err, s.log))
 			return
 		}
 		out, err := s.cfg.Decider.Settle(r.Context(),
@@ -182,7 +173,7 @@ func (s *core) settle(read func(body []byte) ([][]byte, error)) http.HandlerFunc
 		case !out.Known:
 			replyText(w, http.StatusNotFound,
 				"no reservation has this id; an id is forgotten five minutes after its reservation was settled or has expired")
-		case out.State == limited:
+		case out.IsLimited():
 			if out.WaitMillis >= 0 {
 				w.Header().Set("Retry-After", strconv.FormatInt(checks.Seconds(out.WaitMillis), 10))
 			}
@@ -193,6 +184,3 @@ func (s *core) settle(read func(body []byte) ([][]byte, error)) http.HandlerFunc
 		}
 	}
 }
-
-// limited is the state in the answer to an extension that a limit denies.
-const limited = "limited"

@@ -47,8 +47,8 @@ type Row struct {
 	WaitMillis int64
 	// ResetMillis is the time until the limit is fully reset, rounded up.
 	ResetMillis int64
-	// Name is the name of the limit, or of the rule whose penalty box is closed, or "". For a
-	// blocked key it is the name of the limit.
+	// Name is the name of the limit. For a closed penalty box it is the name of the rule with the box.
+	// It is "" in an answer without a limit.
 	Name string
 }
 

@@ -33,17 +33,22 @@ type onceSent struct {
 
 // once adds a Take with an id: a new request, or a recent request again.
 func (w *Workload) once(r *Request, rng *rand.Rand) {
-	at := rng.IntN(recentIDs + recentIDs/2)
-	if at >= len(w.sent) {
-		w.made++
-		op := engine.Op{Key: fmt.Append(nil, oncePrefix, w.made/perCounter), N: 1 + rng.Int64N(9),
-			Params: engine.Params{Alg: engine.Fixed, Limit: onceLimit, Period: Forever}}
-		w.sent = append(w.sent, onceSent{w.made, op})
-		w.sent = w.sent[max(0, len(w.sent)-recentIDs):]
-		at = len(w.sent) - 1
-	}
-	x := &w.sent[at]
+	x := w.sendAgain(&w.sent, oncePrefix, rng)
 	r.once(0, fmt.Append(nil, onceID, x.number), x.number, x.op)
+}
+
+// sendAgain returns one of the recent requests, or adds a new request, with a counter that has the prefix.
+func (w *Workload) sendAgain(recent *[]onceSent, prefix string, rng *rand.Rand) *onceSent {
+	at := rng.IntN(recentIDs + recentIDs/2)
+	if at >= len(*recent) {
+		w.made++
+		op := engine.Op{Key: fmt.Append(nil, prefix, w.made/perCounter), N: 1 + rng.Int64N(9),
+			Params: engine.Params{Alg: engine.Fixed, Limit: onceLimit, Period: Forever}}
+		*recent = append(*recent, onceSent{w.made, op})
+		*recent = (*recent)[max(0, len(*recent)-recentIDs):]
+		at = len(*recent) - 1
+	}
+	return &(*recent)[at]
 }
 
 // once adds ops, which are one request with a hash, with an id.

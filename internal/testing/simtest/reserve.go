@@ -16,28 +16,12 @@ const (
 	reservationID = "reservation:"
 )
 
-// A reservationSent is a reservation that clients make and settle, each step again and again, answered
-// or not.
-type reservationSent struct {
-	number int
-	op     engine.Op
-}
-
 // actualOf is the number that all clients commit of the reservation of an id.
 func actualOf(id string) int64 { return int64(id[len(id)-1]-'0') * 13 / 9 }
 
 // reserve adds a step of a new or a recent reservation. It ends only by a commit.
 func (w *Workload) reserve(r *Request, rng *rand.Rand) {
-	at := rng.IntN(recentIDs + recentIDs/2)
-	if at >= len(w.reserved) {
-		w.made++
-		op := engine.Op{Key: fmt.Append(nil, heldPrefix, w.made/perCounter), N: 1 + rng.Int64N(9),
-			Params: engine.Params{Alg: engine.Fixed, Limit: onceLimit, Period: Forever}}
-		w.reserved = append(w.reserved, reservationSent{w.made, op})
-		w.reserved = w.reserved[max(0, len(w.reserved)-recentIDs):]
-		at = len(w.reserved) - 1
-	}
-	x := &w.reserved[at]
+	x := w.sendAgain(&w.reserved, heldPrefix, rng)
 	id := fmt.Append(nil, reservationID, x.number)
 	r.calls(0, func(b *engine.Batch) {
 		switch rng.IntN(5) {

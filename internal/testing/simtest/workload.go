@@ -41,7 +41,7 @@ type Workload struct {
 	plain, admitted [3]slot
 	deck            []int // the next makers
 	sent            []onceSent
-	reserved        []reservationSent
+	reserved        []onceSent
 	// Known is set by the clients from answers to earlier calls.
 	Known Known
 }
