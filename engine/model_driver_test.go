@@ -447,6 +447,9 @@ func sameState(a, b *modelKey, t int64) bool {
 	if a.permits == nil {
 		return maps.Equal(a.live(t), b.live(t))
 	}
+	if x, ok := a.permits.(*slideModel); ok && !x.sameCounts(a.p, b.permits.(*slideModel), t) {
+		return false
+	}
 	return a.permits.used(a.p, t).Cmp(b.permits.used(b.p, t)) == 0
 }
 

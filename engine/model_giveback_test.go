@@ -43,14 +43,13 @@ func (s *slideModel) giveBack(p engine.Params, t, since, n int64) bool {
 		held = min(max(0, n-s.counted(p, t)), s.held.at(t))
 		s.held.refund(t, held)
 	}
-	counted := s.counted(p, t)
 	var given int64
 	switch {
 	case since < 0 || since >= start:
-		given = min(n, cur, counted)
+		given = min(n, cur)
 		cur -= given
 	case since >= start-p.Period:
-		given = min(n, prev, counted)
+		given = min(n, prev)
 		prev -= given
 	}
 	s.at, s.prev, s.cur = t, prev, cur

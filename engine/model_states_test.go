@@ -214,6 +214,14 @@ func (s *slideModel) counts(p engine.Params, t int64) (prev, cur int64) {
 	return 0, 0
 }
 
+// sameCounts reports whether x and s have the same counts at t. A share is rounded down, so that
+// other counts can have the same permits in use now and others later.
+func (s *slideModel) sameCounts(p engine.Params, x *slideModel, t int64) bool {
+	prev, cur := s.counts(p, t)
+	xPrev, xCur := x.counts(p, t)
+	return prev == xPrev && cur == xCur
+}
+
 // overlapped returns floor(prev x overlap) at t.
 func overlapped(p engine.Params, t, prev int64) int64 {
 	left := p.Period - t%p.Period

@@ -78,12 +78,14 @@ func (r carried) valid(c *cell, now Instant) bool {
 }
 
 // giveBack returns held permits last. If since is known it returns no held permits, because they
-// were taken in another window.
+// were taken in another window, and the permits in use now are no bound: of those taken in the
+// window before the current one only a share counts, and each of them can be given back.
 func (r carried) giveBack(c *cell, now, since Instant, n int64) bool {
-	fromState, held := min(n, r.limiter.used(c, now)), int64(0)
-	if since == unaged {
-		held = min(n-fromState, c.held(now))
+	if since != unaged {
+		return r.limiter.giveBack(c, now, since, n)
 	}
+	fromState := min(n, r.limiter.used(c, now))
+	held := min(n-fromState, c.held(now))
 	given := fromState > 0 && r.limiter.giveBack(c, now, since, fromState)
 	if held > 0 {
 		c.addHeld(now, -held, 0)
