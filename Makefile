@@ -10,9 +10,10 @@
 # make profile profiles the server under the loads of the benchmark, for the compiler: go build
 #              optimises by cmd/limitsrv/default.pgo, which it writes; after a large change of
 #              a hot path
-# make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
-#              a duration such as 10m go test may report a failure at its end; a failure
-#              prints the file of its input
+# make fuzz    searches new inputs with every fuzz target for FUZZTIME, a number of runs
+#              such as 30000x; with a duration such as 10m go test may report a failure at
+#              its end; a failure prints the file of its input, which is committed with its
+#              cure: make test runs the files in testdata/fuzz and searches no others
 # make sim     runs simulated nodes for NODEHOURS and simulated clusters for SIMHOURS of
 #              virtual time, a process for each processor, with random seeds, or the seeds
 #              from FIRST on, as make test does; a failure prints the command that repeats it
@@ -50,9 +51,9 @@ VULNDB ?= https://vuln.go.dev
 export RAPID_SEED ?= 1
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients walks limiters
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim build smoke clients walks limiters
 
-.PHONY: help walk build run test quick bench profile compare gateways portable release needs $(CHECKS)
+.PHONY: help walk build run test quick bench profile fuzz compare gateways portable release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
