@@ -119,10 +119,14 @@ func (p *batchPool) put(g *pendingBatch) {
 // needed.
 func (s *Session) gathered() *pendingBatch {
 	if s.g == nil {
-		s.g = s.h.batches.take()
-		s.g.batch.Stale, s.g.batch.Features = s.stale, s.h.config.Cluster.Features()
+		s.open()
 	}
 	return s.g
+}
+
+func (s *Session) open() {
+	s.g = s.h.batches.take()
+	s.g.batch.Stale, s.g.batch.Features = s.stale, s.h.config.Cluster.Features()
 }
 
 // takeBack removes the ops and calls of a command, from the given indexes to the end, if other

@@ -166,15 +166,22 @@ type runLength struct {
 	calls  int64
 	failed int64
 	each   int64 // nanoseconds of each call
+	// hits and misses are keys that a reading command found and those that are missing.
+	hits, misses int64
 	// requests are the calls of a command that Decides.
 	requests [Outcomes + 1]int64
 }
 
-func (r *runLength) add(c *Spec, failed bool, o Outcome) {
+// begin writes the counts of the last command down if the next one is another.
+func (r *runLength) begin(c *Spec) {
 	if c != r.last {
 		r.flush()
 		r.last = c
 	}
+}
+
+func (r *runLength) add(c *Spec, failed bool, o Outcome) {
+	r.begin(c)
 	r.calls++
 	if failed {
 		r.failed++
@@ -193,7 +200,11 @@ func (r *runLength) flush() {
 	if r.calls > 0 && r.last.Flags&spec.Decides != 0 {
 		r.flushRequests()
 	}
-	r.calls, r.failed, r.requests = 0, 0, [Outcomes + 1]int64{}
+	if r.hits|r.misses != 0 {
+		r.counts[r.last.ID].hits.Add(r.hits)
+		r.counts[r.last.ID].misses.Add(r.misses)
+	}
+	r.calls, r.failed, r.hits, r.misses, r.requests = 0, 0, 0, 0, [Outcomes + 1]int64{}
 }
 
 // flushRequests adds the outcomes of the calls to the counts of their command.
@@ -207,38 +218,39 @@ func (r *runLength) flushRequests() {
 
 // countHits counts the keys that a reading command found and those that are missing.
 func (r *runLength) countHits(c *Spec, ds []engine.Decision) {
-	var misses int64
+	r.begin(c)
 	for i := range ds {
-		if ds[i].Status == engine.Missing {
-			misses++
-		}
+		r.countHit(ds[i].Status != engine.Missing)
 	}
-	r.counts[c.ID].misses.Add(misses)
-	r.counts[c.ID].hits.Add(int64(len(ds)) - misses)
+}
+
+func (r *runLength) countHit(found bool) {
+	if found {
+		r.hits++
+	} else {
+		r.misses++
+	}
 }
 
 // countValues counts the values of an answer, or of its array, as keys that a reading
 // command found, and nil as missing keys.
 func (r *runLength) countValues(c *Spec, reply []byte) {
-	var hits, misses int64
+	r.begin(c)
 	v, rest, _ := answer.Next(reply)
-	n := 1
-	if v.Kind == answer.Array {
-		n = v.Len
-		v, rest, _ = answer.Next(rest)
+	if v.Kind != answer.Array {
+		r.countValue(v.Kind)
+		return
 	}
-	for ; n > 0; n-- {
-		switch v.Kind {
-		case answer.Nil:
-			misses++
-		case answer.Error:
-		default:
-			hits++
-		}
+	for range v.Len {
 		v, rest, _ = answer.Next(rest)
+		r.countValue(v.Kind)
 	}
-	r.counts[c.ID].misses.Add(misses)
-	r.counts[c.ID].hits.Add(hits)
+}
+
+func (r *runLength) countValue(k answer.Kind) {
+	if k != answer.Error {
+		r.countHit(k != answer.Nil)
+	}
 }
 
 // A rendering is the progress of answering an EXEC.
