@@ -66,7 +66,7 @@ func (w *worker) extend(tx *engine.Tx, c *engine.Call) {
 		r.layers = append(r.layers, layer{tx.Now(), x.By, w.missed(r)})
 	}
 	w.prepare(tx, c.Args[idArg])
-	w.reach(tx, x.By > 0)
+	w.reach(tx, c.Args[idArg], x.By > 0)
 	w.save(tx, c.Args[idArg])
 	w.count(tx, c)
 	answerState(c, true, wordOpen, r.total(r.first()), 0)
@@ -172,12 +172,16 @@ func (w *worker) missed(r *record) (bits uint64) {
 	return bits
 }
 
-// reach updates End and Keep of all holds. It assigns the kept permits to the oldest layers first. If fresh,
-// the last layer has no holds yet, and reach creates them.
-func (w *worker) reach(tx *engine.Tx, fresh bool) {
+// reach updates the ends of the leases, and End and Keep of all holds. It assigns the kept permits to the
+// oldest layers first. If fresh, the last layer has no holds yet, and reach creates them.
+func (w *worker) reach(tx *engine.Tx, id []byte, fresh bool) {
 	r := &w.record
 	for i := range r.limits {
 		l := &r.limits[i]
+		if l.isLease() {
+			tx.SetLease(l.key, id, r.end)
+			continue
+		}
 		keep := r.kept(l)
 		for j := range r.layers {
 			n := r.held(l, j)

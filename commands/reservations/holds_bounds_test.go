@@ -111,6 +111,10 @@ func TestCheckRefusesReservations(t *testing.T) {
 	for i := range engine.MaxGroup + 1 {
 		many = append(many, member(fmt.Sprint(i), 0))
 	}
+	lease := func(holder string) engine.Op {
+		return engine.Op{Kind: engine.Acquire, N: 1, Key: []byte("leases"), ID: []byte(holder),
+			Params: engine.Params{Alg: engine.Lease, Limit: 9, Period: 60e9}}
+	}
 	bare := terms
 	bare.Bare = true
 	extension := reservations.Extension{TTL: 1, By: 2, Keep: 3}
@@ -118,6 +122,7 @@ func TestCheckRefusesReservations(t *testing.T) {
 		"RESERVE": reserved(terms, take),
 		"RESERVE by rules": reserved(terms, needs, take, guard, member("shadow", engine.Shadow), member("any", engine.AnyOf),
 			with(func(op *engine.Op) { op.Key = []byte("look"); op.N = 0; op.LookFor(3) })),
+		"RESERVE of a lease":  reserved(terms, needs, lease("id"), take),
 		"RESERVE of no limit": reserved(bare, needs, take),
 		"EXTEND":              made(func(b *engine.Batch) { reservations.Extend(b, []byte("id"), extension) }),
 		"COMMIT":              made(func(b *engine.Batch) { reservations.Commit(b, []byte("id"), []int64{1, 2}) }),
@@ -142,19 +147,20 @@ func TestCheckRefusesReservations(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]engine.Call{
-		"no ttl":               reserved(reservations.Terms{}, take),
-		"a negative KEEP":      reserved(reservations.Terms{TTL: 1, Keep: -1}, take),
-		"a key twice":          reserved(terms, take, take),
-		"a charge":             reserved(terms, with(func(op *engine.Op) { op.Kind = engine.Charge })),
-		"a mode":               reserved(terms, with(func(op *engine.Op) { op.Mode = engine.Shadow })),
-		"64 limits and 1":      reserved(terms, many...),
-		"a guard alone":        reserved(terms, needs, guard),
-		"no rules":             reserved(bare, take),
-		"two of none":          reserved(bare, needs, take, member("other", 0)),
-		"a key twice by rules": reserved(terms, needs, take, take),
-		"a lease by rules": reserved(terms, needs, engine.Op{Kind: engine.Acquire, N: 1, Key: []byte("k"), ID: []byte("i"),
-			Params: engine.Params{Alg: engine.Lease, Limit: 9, Period: 60e9}}),
-		"no parameters": reserved(terms, with(func(op *engine.Op) { op.Params = engine.Params{} })),
+		"no ttl":                    reserved(reservations.Terms{}, take),
+		"a negative KEEP":           reserved(reservations.Terms{TTL: 1, Keep: -1}, take),
+		"a key twice":               reserved(terms, take, take),
+		"a charge":                  reserved(terms, with(func(op *engine.Op) { op.Kind = engine.Charge })),
+		"a mode":                    reserved(terms, with(func(op *engine.Op) { op.Mode = engine.Shadow })),
+		"64 limits and 1":           reserved(terms, many...),
+		"a guard alone":             reserved(terms, needs, guard),
+		"no rules":                  reserved(bare, take),
+		"two of none":               reserved(bare, needs, take, member("other", 0)),
+		"a key twice by rules":      reserved(terms, needs, take, take),
+		"a lease without rules":     reserved(terms, lease("id")),
+		"a lease of another holder": reserved(terms, needs, lease("i")),
+		"a lease that is not fixed": reserved(terms, needs, take, lease("id")),
+		"no parameters":             reserved(terms, with(func(op *engine.Op) { op.Params = engine.Params{} })),
 		"a negative number": made(func(b *engine.Batch) {
 			reservations.Commit(b, []byte("id"), []int64{-1})
 		}),

@@ -49,7 +49,7 @@ type layer struct {
 }
 
 // A limit is a limit of a reservation. A fixed limit keeps its permits unless the reservation is
-// canceled.
+// canceled, except a lease, which ends with the reservation.
 type limit struct {
 	index  int // in the record
 	fixed  bool
@@ -93,7 +93,10 @@ func (r *record) total(l *limit) (n int64) {
 
 // kept returns the permits of a limit that stay taken when the reservation expires.
 func (r *record) kept(l *limit) int64 {
-	if l.fixed {
+	switch {
+	case l.isLease():
+		return 0
+	case l.fixed:
 		return r.total(l)
 	}
 	return min(r.keep, r.total(l))

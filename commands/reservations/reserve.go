@@ -1,6 +1,7 @@
 package reservations
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -36,8 +37,9 @@ const (
 // Reserve replaces the ops of a batch from index first on, which are one request, by a call that reserves
 // their permits under an id. The call refers to id and to the keys of the ops. Its head is the hash of
 // the request in 8 bytes; a byte of flags; ttl, keep and fixed. Requires: the ops are Takes of at most
-// engine.MaxGroup limits with different keys; by rules a Needs precedes them, they may have modes, and
-// there may be guards. id has 1 to engine.MaxIDBytes bytes.
+// engine.MaxGroup limits with different keys; by rules a Needs precedes them, they may have modes, there
+// may be guards, and limits may be Acquires of the holder id that are fixed. id has 1 to engine.MaxIDBytes
+// bytes.
 func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
 	head := make([]byte, 0, reserveHeadBytes)
 	head = append(binary.LittleEndian.AppendUint64(head, t.Request), 0)
@@ -82,7 +84,8 @@ func checkReserve(c *engine.Call) error {
 	seen, limits := make(map[string]bool, len(ops)), 0
 	for i := range members {
 		op := &members[i]
-		if op.Kind != engine.Take || op.Params.Limit == 0 || seen[string(op.Key)] ||
+		leases := op.Kind == engine.Acquire && byRules && t.isFixed(limits) && bytes.Equal(op.ID, c.Args[idArg])
+		if op.Kind != engine.Take && !leases || op.Params.Limit == 0 || seen[string(op.Key)] ||
 			!byRules && (op.Mode != 0 || len(op.ID) > 0) {
 			return errCall
 		}
@@ -322,8 +325,12 @@ func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 		}
 		r.limits = append(r.limits, limit{index: len(r.limits), fixed: t.isFixed(m.index), mode: m.op.Mode,
 			params: m.op.Params, n: m.op.N, key: m.op.Key})
-		if m.d.Allowed = t.granted(m.index, granted); m.op.N > 0 {
-			l := &r.limits[len(r.limits)-1]
+		l := &r.limits[len(r.limits)-1]
+		switch m.d.Allowed = t.granted(m.index, granted); {
+		case m.op.N == 0:
+		case l.isLease():
+			w.lend(tx, id, l, m.d)
+		default:
 			tx.Hold(m.op.Key, r.hold(hold, l, 0, r.kept(l)))
 			w.counts.Reserved += m.op.N
 		}

@@ -118,7 +118,7 @@ func answerState(c *engine.Call, done bool, state string, n, wait int64) {
 
 // commit applies a call of Commit: of each limit the oldest permits are used first, the rest is
 // given back, and permits used beyond the reservation are charged.
-// A limit has no part in the permits of an extension that it missed.
+// A limit has no part in the permits of an extension that it missed. Leases end, whatever their number is.
 func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {
@@ -134,6 +134,10 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	late := r.expired(tx.Now())
 	for i := range r.limits {
 		l := &r.limits[i]
+		if l.isLease() {
+			w.endLease(tx, c.Args[idArg], l)
+			continue
+		}
 		counted, actual := r.total(l), w.actual[0]
 		switch {
 		case len(w.actual) > 1:
@@ -221,7 +225,11 @@ func (w *worker) cancel(tx *engine.Tx, c *engine.Call) {
 	}
 	w.prepare(tx, c.Args[idArg])
 	for i := range r.limits {
-		w.settle(tx, &r.limits[i], 0)
+		if l := &r.limits[i]; l.isLease() {
+			w.endLease(tx, c.Args[idArg], l)
+		} else {
+			w.settle(tx, l, 0)
+		}
 	}
 	r.state, w.counts.Canceled = isCanceled, 1
 	w.save(tx, c.Args[idArg])

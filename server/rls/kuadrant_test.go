@@ -198,6 +198,41 @@ func TestKuadrant(t *testing.T) {
 	expect("mistakes", 700)
 }
 
+// TestKuadrantLeases: a reservation over gRPC has a lease of each limit with leases, until it is committed or
+// its ttl ends.
+func TestKuadrantLeases(t *testing.T) {
+	s := startStack(t, "domain: llm\nrules: [{name: tokens, per: [tenant], limits: [1000/m log]}, "+
+		"{name: streams, per: [tenant], limits: [2 at once ttl 30s]}]", envoy.Options{})
+	defer s.stop()
+	invoke := func(method string, in, out dynamic) {
+		t.Helper()
+		err := s.grpc.Invoke(within(t), "/kuadrant.service.ratelimit.v1.RateLimitService/"+method, in.Interface(),
+			out.Interface())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserve := func(step string, want int64) string {
+		t.Helper()
+		out := newDynamic("ReserveResponse")
+		invoke("Reserve", newDynamic("ReserveRequest").set(t, "domain", "llm", "descriptors", tenant("a"), "amount",
+			uint64(5), "ttl", durationpb.New(5e9)), out)
+		if got := out.get("code").Int(); got != want {
+			t.Errorf("%s: Reserve answers %d, want %d", step, got, want)
+		}
+		return out.get("reservation_id").String()
+	}
+	first := reserve("the first stream", 1)
+	reserve("the second stream", 1)
+	reserve("a third stream", 2)
+	invoke("Commit", newDynamic("CommitRequest").set(t, "domain", "llm", "descriptors", tenant("a"), "reservation_id",
+		first, "actual_amount", uint64(3)), newDynamic("CommitResponse"))
+	reserve("after a Commit", 1)
+	reserve("again a third stream", 2)
+	s.advance(5e9)
+	reserve("after the ttl", 1)
+}
+
 // FuzzKuadrant reads any message by the codec and by protobuf's own code.
 func FuzzKuadrant(f *testing.F) {
 	for _, in := range []dynamic{

@@ -19,6 +19,7 @@ rules:
 `, envoy.Options{})
 	defer s.stop()
 	const ask = `{"domain":"llm","attributes":{"tenant":"a"},`
+	const job = `{"domain":"llm","attributes":{"tenant":"b","job":"yes"},`
 	for _, tt := range []struct {
 		path, body string
 		status     int
@@ -45,7 +46,17 @@ rules:
 		{"commit", `{"id":"unknown","actual":1}`, 404, "no reservation has this id"},
 		{"extend", `{"id":"unknown","ttl":1}`, 404, "no reservation has this id"},
 		{"cancel", `{"id":"unknown"}`, 404, "no reservation has this id"},
-		{"check", `{"domain":"llm","attributes":{"tenant":"b","job":"yes"},"reserve":{"ttl":60}}`, 400, "counts leases"},
+		{"check", job + `"reserve":{"id":"j1","ttl":60}}`, 200, `"reservation":"j1"`},
+		{"check", job + `"reserve":{"id":"j1","ttl":60}}`, 200, `"reservation":"j1"`},
+		{"check", job + `"reserve":{"id":"j2","ttl":60}}`, 200, `"reservation":"j2"`},
+		{"check", job + `"reserve":{"id":"j3","ttl":60}}`, 429, `"rule":"jobs/lease-30s"`},
+		{"extend", `{"id":"j2","ttl":"2m"}`, 200, `{"done":true,"state":"open","n":1}`},
+		{"commit", `{"id":"j1","actual":1}`, 200, `{"done":true,"state":"committed","n":1}`},
+		{"check", job + `"reserve":{"id":"j3","ttl":60}}`, 200, `"reservation":"j3"`},
+		{"check", job + `"reserve":{"id":"j4","ttl":60}}`, 429, `"rule":"jobs/lease-30s"`},
+		{"cancel", `{"id":"j3"}`, 200, `{"done":true,"state":"canceled","n":0}`},
+		{"check", job + `"reserve":{"id":"j4","ttl":60}}`, 200, `"reservation":"j4"`},
+		{"check", job + `"id":"me","reserve":{"ttl":60}}`, 400, "with RESERVE the holder is the id of the reservation"},
 		{"check", ask + `"reserve":{"id":"x"}}`, 400, "ERR ttl must be a duration"},
 		{"check", ask + `"reserve":{"id":"x","ttl":true}}`, 400, "a number or a string, got true"},
 		{"check", ask + `"reserve":{"id":"x","ttl":1,"keep":-1}}`, 400, "ERR k must be a whole number"},

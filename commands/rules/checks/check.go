@@ -133,11 +133,12 @@ func appendLimit(b *engine.Batch, m *rules.Met, q *Request) (ok bool) {
 	if m.Limit.None && q.IsReserved() {
 		n = 1 // a limit of 0 denies also a reservation of 0 tokens
 	}
-	m.SetOp(op, n, q.ID)
+	holder := q.holder()
+	m.SetOp(op, n, holder)
 	if op.Mode = modes[m.Mode]; n == 0 && op.Kind == engine.Take {
 		op.LookFor(looksFor)
 	}
-	return op.Kind != engine.Acquire || len(q.ID) > 0
+	return op.Kind != engine.Acquire || len(holder) > 0
 }
 
 // appendGuarded appends the limits of a request to the group that its Needs begins: those

@@ -161,6 +161,8 @@ func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 	case c.settles && l.HasLeases():
 		r.Allowed, r.WaitMillis = true, 0
 	case c.settles:
+	case c.reserves && c.hitsOf(m) == 0 && l.HasLeases(): // it takes no lease, and so does not wait for one
+		r.WaitMillis = 0
 	case (c.peek || c.hitsOf(m) == 0) && l.HasLeases():
 		r.Allowed = d.Wait == engine.Span{}
 	case (c.peek || c.hitsOf(m) == 0 && !c.reserves) && d.Remaining < max(1, c.hitsOf(m)):

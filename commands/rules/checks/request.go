@@ -58,6 +58,15 @@ func (q *Request) hits(m *rules.Met) int64 {
 	return n
 }
 
+// holder returns the holder of the leases that the request takes: the id of a reservation, so that no two
+// reservations share a lease, or else ID.
+func (q *Request) holder() []byte {
+	if q.Reserve != nil {
+		return q.Reserve
+	}
+	return q.ID
+}
+
 // IsReserved reports whether a passing request is reserved: a look is not.
 func (q *Request) IsReserved() bool { return q.Reserve != nil && !q.Peek }
 

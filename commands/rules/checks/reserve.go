@@ -13,9 +13,9 @@ func checkReserve(r *rules.Result, q *Request) error {
 		return resp.NewError("ERR", "PARTIAL needs HITS n, because named amounts can not be lowered")
 	}
 	for i := range r.Limits {
-		if m := &r.Limits[i]; m.Limit.HasLeases() {
-			return resp.NewError("ERR", m.Name()+" counts leases: RESERVE is for limits that count tokens or requests, so ask "+
-				"for the lease by a request of its own")
+		if m := &r.Limits[i]; m.Limit.HasLeases() && len(q.ID) > 0 {
+			return resp.NewError("ERR", m.Name()+" counts leases: with RESERVE the holder is the id of the reservation, so leave "+
+				"out ID")
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (c *Check) Reserves(q *Request) (t reservations.Terms, ok bool) {
 	t.Request, t.Fixed, t.Bare = q.Hash(), 0, c.verdict != rules.Limited
 	met := c.met()
 	for i := range met {
-		if m := &met[i]; m.takesOne || m.Limit.None {
+		if m := &met[i]; m.takesOne || m.Limit.None || m.Limit.HasLeases() {
 			t.Fixed |= 1 << placeOf(met, m.op)
 		}
 	}

@@ -56,6 +56,7 @@ func onReservation(build func(b *engine.Batch, id []byte, ttl, keep int64, rng *
 
 // reservationMakers are makers of the calls on reservations. Most calls reserve.
 var reservationMakers = []maker{onReservation(everyReserve), onReservation(everyReserve), onReservation(everyReserve),
+	reserveLease, reserveLease,
 	onReservation(func(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {
 		reservations.Extend(b, id, reservations.Extension{TTL: ttl, By: rng.Int64N(3), Keep: keep})
 	}),
@@ -79,4 +80,14 @@ func everyReserve(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {
 	}
 	reservations.Reserve(b, 0, id, reservations.Terms{TTL: ttl, Keep: keep, Partial: rng.IntN(2) == 0,
 		Fixed: rng.Uint64N(8), Request: rng.Uint64N(2)})
+}
+
+// reserveLease adds a reservation by rules with a lease, under an id of onReservation.
+func reserveLease(w *Workload, r *Request, rng *rand.Rand) {
+	onReservation(func(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {
+		lease, take := everyAcquire(rng), everyTake(rng)
+		take.DB, lease.ID = 0, id
+		b.Ops = append(b.Ops, w.needs(), lease, take)
+		reservations.Reserve(b, 0, id, reservations.Terms{TTL: ttl, Keep: keep, Fixed: 1, Request: rng.Uint64N(2)})
+	})(w, r, rng)
 }
