@@ -14,8 +14,8 @@ func checkReserve(r *rules.Result, q *Request) error {
 	}
 	for i := range r.Limits {
 		if m := &r.Limits[i]; m.Limit.HasLeases() && len(q.ID) > 0 {
-			return resp.NewError("ERR", m.Name()+" counts leases: with RESERVE the holder is the id of the reservation, so leave "+
-				"out ID")
+			return resp.NewError("ERR", m.Name()+" counts leases: with RESERVE the holder is the id of the reservation, so "+
+				"leave out ID")
 		}
 	}
 	return nil
