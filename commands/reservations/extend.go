@@ -85,8 +85,8 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 			continue
 		}
 		op := engine.Op{Kind: engine.Take, Mode: l.mode, Params: l.params, N: n, Key: l.key}
-		if wrong = mayHold(tx, &op); wrong != "" {
-			return wrong
+		if !mayHold(tx, &op) { // without the key, for which the client may have no pattern
+			return fullOf("a limit of the reservation")
 		}
 		w.ops = append(w.ops, op)
 		w.decisions = append(w.decisions, engine.Decision{})

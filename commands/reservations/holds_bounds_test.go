@@ -74,6 +74,12 @@ func TestMaxHolds(t *testing.T) {
 	if err := reserve(1e18, -1); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a hold beyond the bound: %v", err)
 	}
+	b := engine.Batch{}
+	reservations.Extend(&b, []byte("0"), reservations.Extension{TTL: 1e9, By: 1, Keep: reservations.Unchanged})
+	e.Apply(1e18, &b)
+	if got := string(b.Calls[0].Answer); !strings.Contains(got, "ERR a limit of the reservation has "+want) {
+		t.Errorf("an extension beyond the bound: %q", got)
+	}
 	if err := reserve(1e18+1e9, -1); err != nil {
 		t.Error(err)
 	}

@@ -125,8 +125,8 @@ func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, 
 		return false, ""
 	}
 	for l := range w.limits() {
-		if wrong = mayHold(tx, l.op); wrong != "" && !t.Bare {
-			return false, wrong
+		if !mayHold(tx, l.op) && !t.Bare {
+			return false, fullOf("key " + word.Excerpt(l.op.Key))
 		}
 	}
 	granted := int64(1)
@@ -214,24 +214,23 @@ func (w *worker) limits() iter.Seq[member] {
 	}
 }
 
-// mayHold returns an error if the key of an op may have no further hold. A limit in shadow must not refuse
+// mayHold reports whether the key of an op may have a further hold. A limit in shadow must not refuse
 // the request: its op then only looks, so that nothing is held.
-func mayHold(tx *engine.Tx, op *engine.Op) (wrong string) {
+func mayHold(tx *engine.Tx, op *engine.Op) bool {
 	switch {
 	case tx.MayHold(op.Key):
 	case op.Mode != engine.Shadow:
-		return fullOf(op.Key)
+		return false
 	case op.N > 0:
 		op.LookFor(op.N)
 		op.N = 0
 	}
-	return ""
+	return true
 }
 
-// fullOf is the error for a key with MaxHolds holds.
-func fullOf(key []byte) string {
-	return fmt.Sprintf("ERR key %s has %d holds, which is the maximum: settle some reservations first", word.Excerpt(key),
-		engine.MaxHolds)
+// fullOf is the error for a limit with MaxHolds holds.
+func fullOf(limit string) string {
+	return fmt.Sprintf("ERR %s has %d holds, which is the maximum: settle some reservations first", limit, engine.MaxHolds)
 }
 
 // codeBusy begins the error for an id of another request, or of a reservation that was canceled or has

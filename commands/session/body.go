@@ -50,6 +50,7 @@ func (*Asks) Body() {}
 type body struct {
 	Op      func(b *engine.Batch, args [][]byte) error
 	Reply   func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
+	Hide    func(answer []byte, may func(name []byte) bool) []byte // of spec.Ops
 	Asks    *Asks
 	Run     Run
 	Ahead   func(s *Session, args [][]byte)
@@ -62,7 +63,7 @@ type body struct {
 func bodyOf(c *spec.Command) (b body) {
 	switch x := c.Body.(type) {
 	case *spec.Ops:
-		b.Op, b.Reply = x.Parse, x.Reply
+		b.Op, b.Reply, b.Hide = x.Parse, x.Reply, x.Hide
 	case *spec.Call:
 		b.Op = func(b *engine.Batch, args [][]byte) error {
 			c.SetCall(b.AddCall(0), args[1:])

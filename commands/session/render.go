@@ -138,7 +138,9 @@ func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
 		s.answerHeld(spec)
 		return
 	}
-	if reply := s.g.takeAhead(c); reply != nil {
+	if r := s.limitedTo(spec); r != nil {
+		s.w.Answer(spec.Hide(c.Answer, r.MayUse))
+	} else if reply := s.g.takeAhead(c); reply != nil {
 		s.w.Take(reply)
 	} else {
 		s.w.Answer(c.Answer)

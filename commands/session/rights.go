@@ -177,3 +177,15 @@ func (s *Session) judges(c *Spec, args [][]byte, err *error) bool {
 	*err = s.mayAs(c, args)
 	return s.judges(c, args, err)
 }
+
+// limitedTo returns the rights of the user if a command's answer may have names that they do not allow, or
+// else nil.
+func (s *Session) limitedTo(spec *Spec) *auth.Rights {
+	if spec.Hide == nil || s.account == nil {
+		return nil
+	}
+	if r := s.account.Rights(); !r.AnyKey() {
+		return r
+	}
+	return nil
+}
