@@ -50,7 +50,7 @@ func (x *effects) addCell(h uint64, c *cell) {
 	case c.params.Alg == Blob:
 		x.add(c.state[0], c.state[2])
 	case c.past.held != 0:
-		if x.add(uint64(len(c.holds.items)), 0); a.tail == nil {
+		if x.add(uint64(c.holds.len()), 0); a.tail == nil {
 			x.add(c.state[0], c.state[1])
 		}
 	case c.params.Alg.IsPlain() && a.tail != nil:

@@ -63,11 +63,10 @@ func (c *cell) settled(now Instant) *cell {
 		x.dress(ref)
 	}
 	x.settleEnded(now)
-	x.holds.level(0)
 	return &x
 }
 
-// take lowers the mark of the last hold: from now on less can be given back.
+// take lowers the marks of the holds: from now on less can be given back.
 func (holding) take(c *cell, now Instant, n int64) {
 	unit := uint64(0)
 	if c.marks() {
@@ -104,7 +103,7 @@ func (c *cell) giving(now Instant, give func(l limiter)) {
 	ref := c.bare()
 	give(c.limiter())
 	c.dress(ref)
-	if !c.marks() || len(c.holds.items) == 0 {
+	if !c.marks() || c.holds.len() == 0 {
 		return
 	}
 	to := b.unit(c)
@@ -113,9 +112,7 @@ func (c *cell) giving(now Instant, give func(l limiter)) {
 		owed = owed.inUnit(unit, to).add(wide{0, 1})
 	}
 	if by := owed.subSaturating(b.owed(c, now)); !by.isZero() {
-		for i := range c.holds.items {
-			c.holds.mark(i).fall(by)
-		}
+		c.holds.fallAll(by)
 	}
 }
 
@@ -157,7 +154,7 @@ func (c *cell) migratePending(now Instant, p Params, drops bool) {
 	c.dress(ref)
 	if drops { // ended holds stay, because used and until count them as settled
 		c.holds.unshare()
-		c.holds.drop(0, func(h *hold) bool { return h.end > now })
+		c.holds.drop(func(h *hold) bool { return h.end > now })
 	}
 }
 
@@ -186,8 +183,9 @@ func (holding) print(c *cell) state {
 		words = t.print(c)
 	}
 	var x effects
-	for i := range c.holds.items {
-		h, mark := &c.holds.items[i], c.holds.mark(i)
+	items, r := c.holds.items(), markReader{list: &c.holds}
+	for i := range items {
+		h, mark := &items[i], r.of(i)
 		x.add(h.id, uint64(h.stamp))
 		x.add(uint64(h.end), uint64(h.n))
 		x.add(uint64(h.keep), mark.hi)
@@ -198,7 +196,7 @@ func (holding) print(c *cell) state {
 }
 
 func (holding) bytes(c *cell) int64 {
-	bytes := keptListBytes + keptRefBytes + int64(cap(c.holds.items))*holdBytes
+	bytes := keptListBytes + keptRefBytes + c.holds.bytes()
 	if t := c.alg().tail; t != nil {
 		bytes += t.bytes(c)
 	}

@@ -13,9 +13,10 @@ func (holding) write(dst []byte, c *cell, now Instant) []byte {
 		dst = appendState(append(dst, 0), c.alg().words, &c.state)
 	}
 	l := &c.holds
-	dst = binary.AppendUvarint(dst, uint64(len(l.items)))
-	for i := range l.items {
-		h, mark := &l.items[i], l.mark(i)
+	dst = binary.AppendUvarint(dst, uint64(l.len()))
+	items, r := l.items(), markReader{list: l}
+	for i := range items {
+		h, mark := &items[i], r.of(i)
 		dst = binary.LittleEndian.AppendUint64(dst, h.id)
 		for _, n := range [...]uint64{uint64(h.stamp), uint64(h.end), uint64(h.n), uint64(h.keep), mark.hi, mark.lo} {
 			dst = binary.AppendUvarint(dst, n)
@@ -42,13 +43,16 @@ func (holding) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	list := noHolds
+	list, newest := noHolds, Instant(0)
 	for range n {
-		var h hold
-		if h, data, ok = takeHold(data, now); !ok || len(list.items) > 0 && h.stamp < list.items[len(list.items)-1].stamp {
+		var (
+			h    hold
+			mark wide
+		)
+		if h, mark, data, ok = takeHold(data, now); !ok || h.stamp < newest {
 			return nil, false
 		}
-		mark := h.mark
+		newest = h.stamp
 		list.add(h)
 		list.last = mark
 	}
@@ -57,19 +61,19 @@ func (holding) read(data []byte, now Instant, c *cell) (rest []byte, ok bool) {
 }
 
 // takeHold takes a hold with its mark off data.
-func takeHold(data []byte, now Instant) (h hold, rest []byte, ok bool) {
+func takeHold(data []byte, now Instant) (h hold, mark wide, rest []byte, ok bool) {
 	id, data, ok := takeBytes(data, wordBytes)
 	if !ok {
-		return h, nil, false
+		return h, mark, nil, false
 	}
 	h.id = binary.LittleEndian.Uint64(id)
 	var numbers [6]uint64
 	for i, most := range [...]uint64{uint64(now), uint64(latest), MaxLimit, MaxLimit, math.MaxUint64, math.MaxUint64} {
 		if numbers[i], data, ok = takeNumber(data, most); !ok {
-			return h, nil, false
+			return h, mark, nil, false
 		}
 	}
 	h.stamp, h.end = Instant(numbers[0]), Instant(numbers[1])
-	h.n, h.keep, h.mark = int64(numbers[2]), int64(numbers[3]), wide{numbers[4], numbers[5]}
-	return h, data, h.end >= h.stamp && h.keep <= h.n
+	h.n, h.keep = int64(numbers[2]), int64(numbers[3])
+	return h, wide{numbers[4], numbers[5]}, data, h.end >= h.stamp && h.keep <= h.n
 }

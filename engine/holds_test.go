@@ -89,25 +89,19 @@ func TestHoldsAreSettledInOnePass(t *testing.T) {
 			looked := shard.cell.meter().used(&shard.cell, s.now)
 			pass, single := copyOfHeld(t, &shard.cell, s.now), copyOfHeld(t, &shard.cell, s.now)
 
-			visits, ended, all := 0, 0, len(pass.holds.items) // the bucket may have been full meanwhile
-			pass.giveBackHolds(s.now, 0, func(h *hold) int64 {
+			visits, ended, all := 0, 0, pass.holds.len() // the bucket may have been full meanwhile
+			pass.giveBackHolds(s.now, 0, all, func(h *hold) int64 {
 				visits++
 				return endedAmount(s.now)(h)
 			})
-			pass.holds.drop(0, func(h *hold) bool { return h.end <= s.now })
+			pass.holds.drop(func(h *hold) bool { return h.end <= s.now })
 			for _, i := range rng.Perm(40) {
 				one := single.holds.find(uint64(i), s.heldAt(uint64(i)))
 				if one < 0 {
 					continue
 				}
-				if h := &single.holds.items[one]; h.end <= s.now {
-					single.giveBackHolds(s.now, one, func(x *hold) int64 {
-						if x != h {
-							return 0
-						}
-						return x.surplus()
-					})
-					single.holds.drop(one, func(x *hold) bool { return x == h })
+				if h := single.holds.items()[one]; h.end <= s.now {
+					single.settleHold(s.now, one, h.keep)
 					ended++
 				}
 			}
@@ -139,7 +133,7 @@ func copyOfHeld(t *testing.T, c *cell, now Instant) *cell {
 
 // heldAt returns the stamp of a hold of "k".
 func (s heldShard) heldAt(id uint64) Instant {
-	for _, h := range s.shard().holds.lists[1].items {
+	for _, h := range s.shard().holds.lists[1].items() {
 		if h.id == id {
 			return h.stamp
 		}
@@ -164,7 +158,7 @@ func TestHoldsOfAChangedKey(t *testing.T) {
 		if !s.reserve("k", slower, Hold{ID: 2, N: 4, Keep: 0, End: s.now + 1e12}) {
 			t.Fatalf("%v: no hold", p.Alg)
 		}
-		if n := len(s.shard().holds.lists[1].items); n != 1 {
+		if n := s.shard().holds.lists[1].len(); n != 1 {
 			t.Errorf("%v: the key has %d holds, want the new hold", p.Alg, n)
 		}
 		found := 0
@@ -327,7 +321,8 @@ func TestHoldMemory(t *testing.T) {
 	var want int64
 	m := &s.shard().holds
 	for i := range m.lists {
-		want += int64(cap(m.lists[i].items)) * int64(unsafe.Sizeof(hold{}))
+		want += int64(cap(m.lists[i].all)) * int64(unsafe.Sizeof(hold{}))
+		want += int64(cap(m.lists[i].steps)) * int64(unsafe.Sizeof(markStep{}))
 	}
 	want += int64(cap(m.lists))*int64(unsafe.Sizeof(keptList{})) + int64(cap(m.free))*4
 	if got := m.bytes(); got != want || got > s.e.MemoryBytes() {
@@ -409,12 +404,12 @@ func TestHoldsAreBounded(t *testing.T) {
 	for i := range MaxHolds {
 		l.add(hold{id: uint64(i), stamp: Instant(i), end: Instant(i + MaxHolds), n: 1})
 	}
-	l.drop(0, func(h *hold) bool { return h.id%1000 > 0 })
-	if len(l.items) != 66 || cap(l.items) > 4*66 || l.least != MaxHolds {
-		t.Errorf("%d holds remain in %d, and the first ends at %d", len(l.items), cap(l.items), l.least)
+	l.drop(func(h *hold) bool { return h.id%1000 > 0 })
+	if l.len() != 66 || cap(l.all) > 4*66 || l.least != MaxHolds {
+		t.Errorf("%d holds remain in %d, and the first ends at %d", l.len(), cap(l.all), l.least)
 	}
-	l.drop(0, func(*hold) bool { return true })
-	if l.items != nil || l.least != math.MaxInt64 {
+	l.drop(func(*hold) bool { return true })
+	if l.all != nil || l.least != math.MaxInt64 {
 		t.Errorf("%+v remains", l)
 	}
 }

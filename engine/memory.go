@@ -137,7 +137,7 @@ func (s *shard) purge(p page, now, idle Instant) {
 			s.prefetchNewest(p, i+1-ahead, i+1)
 		}
 		c := s.load(p, i)
-		if c.past.held != 0 && c.hasEnded(now) {
+		if c.past.held != 0 {
 			s.settleHolds(now, place{page: p.pageHead, slot: i})
 		}
 		wait := c.meter().until(c, now, 0)

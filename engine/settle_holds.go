@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // An amountOf returns the permits that a hold gives back now, at most all of them.
 type amountOf func(h *hold) int64
 
@@ -7,7 +9,11 @@ type amountOf func(h *hold) int64
 // changes no answer. Requires: now is the time of the shard.
 func (s *shard) settleHolds(now Instant, pl place) {
 	c := &s.cell
+	if c.holds.least > now {
+		return
+	}
 	if !c.hasEnded(now) {
+		s.holds.renew(c)
 		return
 	}
 	if s.frozen != nil {
@@ -22,14 +28,30 @@ func (s *shard) settleHolds(now Instant, pl place) {
 // settleEnded settles the holds that have ended. It changes the items of the list. It returns the number
 // of entries of a log that it visited. Cost: linear in the holds and in these entries.
 func (c *cell) settleEnded(now Instant) (entries int) {
-	for i := range c.holds.items {
-		if c.holds.items[i].end <= now {
-			entries = c.giveBackHolds(now, i, endedAmount(now))
-			c.holds.drop(i, func(h *hold) bool { return h.end <= now })
+	items := c.holds.items()
+	for i := range items {
+		if items[i].end <= now {
+			entries = c.giveBackHolds(now, i, len(items), endedAmount(now))
+			c.holds.drop(func(h *hold) bool { return h.end <= now })
 			return entries
 		}
 	}
 	return 0
+}
+
+// settleHold ends hold i now: it gives its permits back except keep, and leaves the list. It changes the holds of
+// the list. Requires: no hold has ended.
+func (c *cell) settleHold(now Instant, i int, keep int64) {
+	h := &c.holds.items()[i]
+	h.keep = min(keep, h.n)
+	if c.alg().chunked {
+		ref := c.bare()
+		slidingLog{}.giveBackAt(c, now, h.stamp, h.surplus())
+		c.dress(ref)
+	} else {
+		c.giveBackHolds(now, i, i+1, (*hold).surplus)
+	}
+	c.holds.remove(i)
 }
 
 // endedAmount is the amountOf that settles holds that have ended.
@@ -42,17 +64,17 @@ func endedAmount(now Instant) amountOf {
 	}
 }
 
-// giveBackHolds gives permits of the holds from index from on back, as if they had never been taken. It
+// giveBackHolds gives permits of the holds from index from up to to back, as if they had never been taken. It
 // leaves the holds in the list. It returns the number of entries of a log that it visited.
-func (c *cell) giveBackHolds(now Instant, from int, amount amountOf) (entries int) {
+func (c *cell) giveBackHolds(now Instant, from, to int, amount amountOf) (entries int) {
 	ref := c.bare()
 	switch {
 	case c.marks():
-		c.giveBackTime(now, from, amount)
+		c.giveBackTime(now, from, to, amount)
 	case c.alg().chunked:
-		entries = slidingLog{}.giveBackHolds(c, now, c.holds.items[from:], amount)
+		entries = slidingLog{}.giveBackHolds(c, now, c.holds.items()[from:to], amount)
 	default:
-		c.giveBackCounts(now, from, amount)
+		c.giveBackCounts(now, from, to, amount)
 	}
 	c.dress(ref)
 	return entries
@@ -60,23 +82,40 @@ func (c *cell) giveBackHolds(now Instant, from int, amount amountOf) (entries in
 
 // giveBackTime is giveBackHolds for a bucket. The order of the holds does not matter: the mark
 // of each hold bounds the sum of all that it and the earlier holds give back.
-func (c *cell) giveBackTime(now Instant, from int, amount amountOf) {
+func (c *cell) giveBackTime(now Instant, from, to int, amount amountOf) {
+	l := &c.holds
+	l.limit()
 	var (
-		b    pastBucket
-		l    = &c.holds
-		owed = b.owed(c, now)
-		back wide
+		b        pastBucket
+		owed     = b.owed(c, now)
+		items    = l.items()
+		older, _ = l.split(l.gap + uint32(from))
+		kept     = len(older) // steps up to hold i that are not lowered to 0
+		next     = kept
+		mark     = l.sumOf(kept)
 	)
-	l.level(from)
-	for i := from; i < len(l.items); i++ {
-		mark := l.mark(i)
-		if n := amount(&l.items[i]); n > 0 {
-			room := lower(owed, *mark).subSaturating(back)
-			back = back.add(lower(b.cost(c, n), room))
+	for i := from; i < to; i++ {
+		for ; next < len(l.steps) && l.steps[next].at <= l.gap+uint32(i); next++ {
+			l.steps[kept] = l.steps[next]
+			mark = mark.add(l.steps[next].by)
+			kept++
 		}
-		mark.fall(back)
+		if uint32(i) >= l.marked {
+			mark = l.last
+		}
+		n := amount(&items[i])
+		if n <= 0 {
+			continue
+		}
+		back := lower(b.cost(c, n), lower(owed, mark))
+		owed = owed.subSaturating(back)
+		if l.fall(back); uint32(i) < l.marked {
+			mark, l.sum = mark.subSaturating(back), l.sum.subSaturating(back)
+			kept = lowerSteps(l.steps[:kept], back)
+		}
 	}
-	b.set(c, now, owed.subSaturating(back))
+	l.steps = slices.Delete(l.steps, kept, next)
+	b.set(c, now, owed)
 }
 
 // giveBackEnded gives the permits of holds that have ended back in the words of the cell alone. The list
@@ -84,7 +123,7 @@ func (c *cell) giveBackTime(now Instant, from int, amount amountOf) {
 func (c *cell) giveBackEnded(now Instant) {
 	amount := endedAmount(now)
 	if !c.marks() {
-		c.giveBackCounts(now, 0, amount)
+		c.giveBackCounts(now, 0, c.holds.len(), amount)
 		return
 	}
 	var (
@@ -92,11 +131,11 @@ func (c *cell) giveBackEnded(now Instant) {
 		owed = b.owed(c, now)
 		back wide
 	)
-	for i := range c.holds.items {
-		if n := amount(&c.holds.items[i]); n > 0 {
-			back = back.add(lower(b.cost(c, n), owed))
+	items, r := c.holds.items(), markReader{list: &c.holds}
+	for i := range items {
+		if n := amount(&items[i]); n > 0 {
+			back = lower(back.add(lower(b.cost(c, n), owed)), lower(r.of(i), owed))
 		}
-		back = lower(back, lower(*c.holds.mark(i), owed))
 	}
 	b.set(c, now, owed.subSaturating(back))
 }
@@ -116,9 +155,10 @@ func (b pastBucket) cost(c *cell, n int64) wide {
 
 // giveBackCounts is giveBackHolds for a limiter of windows. giveBack runs at a time inside the last window
 // in which permits were taken, not at now. So the result does not depend on the time of the settlement.
-func (c *cell) giveBackCounts(now Instant, from int, amount amountOf) {
-	for i := from; i < len(c.holds.items); i++ {
-		h := &c.holds.items[i]
+func (c *cell) giveBackCounts(now Instant, from, to int, amount amountOf) {
+	items := c.holds.items()[from:to]
+	for i := range items {
+		h := &items[i]
 		if n := amount(h); n > 0 {
 			at := min(now, h.end) // a debt is carried over at the end of its window
 			if c.params.Alg == Slide {
@@ -220,7 +260,7 @@ func (l *logState) chunkAt(c *cell, stamp Instant) (r chunkRef, before uint32) {
 func (pendingLog) each(c *cell, now Instant, visit func(at Instant, permits int64)) {
 	l := loadLog(c)
 	l.expire(c, now)
-	w := withdrawal{c.holds.items, endedAmount(now)}
+	w := withdrawal{c.holds.items(), endedAmount(now)}
 	l.each(c, func(at Instant, permits uint32) {
 		if left := int64(permits) - w.of(at); left > 0 {
 			visit(at, left)

@@ -62,7 +62,7 @@ func (tx *Tx) Held(key []byte, before, most int, yield func(id []byte, h Hold)) 
 	if c.past.held == 0 {
 		return 0
 	}
-	items := c.holds.items
+	items := c.holds.items()
 	if before > 0 && before < len(items) {
 		items = items[:before]
 	}
@@ -100,7 +100,7 @@ func (tx *Tx) MayHold(key []byte) bool {
 		return true
 	}
 	c := tx.load(&e)
-	return c.past.held == 0 || len(c.holds.items) < MaxHolds || c.hasEnded(tx.now)
+	return c.past.held == 0 || c.holds.len() < MaxHolds || c.hasEnded(tx.now)
 }
 
 // Hold adds a hold to a key. It counts the work of settling it too, because the hold may end by
@@ -122,7 +122,7 @@ func (tx *Tx) Hold(key []byte, h Hold) {
 		c.past.held, c.holds = 1, noHolds
 		e.place = place{}
 	}
-	tx.AddWork(len(c.holds.items))
+	tx.AddWork(c.holds.len())
 	c.holds.add(hold{id: h.ID, stamp: h.Stamp, end: h.End, n: h.N, keep: h.Keep})
 	tx.save(&e, inPlace)
 }
@@ -140,14 +140,15 @@ func (tx *Tx) holder(key []byte) (e Entry, found bool) {
 	}
 	e.shard.preserveCellTail(e.hash)
 	e.shard.settleHolds(tx.now, e.place)
-	tx.AddWork(len(c.holds.items))
-	return e, len(c.holds.items) > 0
+	tx.AddWork(c.holds.len())
+	return e, c.holds.len() > 0
 }
 
 // Settle ends holds of a key. Each hold gives back its permits except Keep, as if they had never been taken.
 // found is the number of holds that were still in the list, and unused the sum of N - Keep over these holds.
-// A hold that is missing gives nothing back. Cost: linear in the holds of the key; for a log also in the
-// entries since the first hold that was found.
+// A hold that is missing gives nothing back. Requires: the holds are in the order of their stamps. Cost of
+// a hold: a binary search, and a pass over the holds before it, or after it if these are fewer; for a log also
+// over the entries before or after its entry. The work that it counts is an upper bound.
 func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	e, there := tx.holder(key)
 	if !there {
@@ -155,16 +156,19 @@ func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	}
 	c := &e.shard.cell
 	for _, h := range holds {
-		if i := c.holds.find(h.ID, h.Stamp); i >= 0 {
-			unused += c.holds.items[i].n - h.Keep
-			c.holds.setEnd(i, tx.now, h.Keep)
-			found++
+		i := c.holds.find(h.ID, h.Stamp)
+		if i < 0 {
+			continue
 		}
+		if found++; found == 1 && c.alg().chunked {
+			tx.AddWork(slidingLog{}.entriesSince(c, tx.now, h.Stamp))
+		}
+		unused += c.holds.items()[i].n - h.Keep
+		c.settleHold(tx.now, i, h.Keep)
 	}
 	if found == 0 {
 		return 0, 0
 	}
-	tx.AddWork(c.settleEnded(tx.now))
 	e.shard.holds.stats.Settled += int64(found)
 	tx.saveHolds(&e)
 	return found, unused
