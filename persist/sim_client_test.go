@@ -37,15 +37,19 @@ func (n *simNode) client() {
 		case n.intN(8) == 0:
 			p.transact()
 		default:
-			p.ask(n.requests()...)
+			p.ask(p.requests()...)
 			n.with(func(s *Store) { s.Sweep(1 + n.intN(20)) })
 		}
 	}
 }
 
 // requests returns the requests of a wake-up of an event loop.
-func (n *simNode) requests() (all []simtest.Request) {
+func (p *simProcess) requests() (all []simtest.Request) {
+	n := p.on
 	known := n.history.Known()
+	if p.ready.Load() {
+		known.State = p.rules.Current()
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.keys.Known = known

@@ -51,6 +51,7 @@ type simNode struct {
 type simProcess struct {
 	on    *simNode
 	store *Store
+	rules simtest.Rules // of the store, once it is ready
 	ready atomic.Bool   // recovered
 	gone  chan struct{} // closed when it has ended
 
@@ -124,6 +125,7 @@ func (c *simNow) Now() engine.Instant {
 // start starts a process on a machine without a process. It may crash at once.
 func (n *simNode) start() {
 	p := &simProcess{on: n, gone: make(chan struct{})}
+	p.rules = simtest.NodeRules(func() *engine.Engine { return p.store.Engine() })
 	n.mu.Lock()
 	disk, mayLose := n.disk, n.mayLose
 	n.process = p

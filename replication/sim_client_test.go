@@ -13,9 +13,10 @@ const simClients = 4
 // simPatience bounds a client's wait for an answer; no node may take longer.
 const simPatience = 20 * time.Second
 
-// request returns the request of a call.
-func (c *simCluster) request() simtest.Request {
+// request returns the request of a call of a client whose node decides by rules.
+func (c *simCluster) request(rules simtest.Rules) simtest.Request {
 	known := c.history.Known()
+	known.State = rules.Current()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keys.Known = known
@@ -51,7 +52,7 @@ func (p *simProcess) call() {
 		p.transact()
 		return
 	}
-	p.ask(c.request())
+	p.ask(c.request(p.rules))
 	p.sweep(1 + c.intN(20))
 }
 

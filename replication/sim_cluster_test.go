@@ -98,7 +98,9 @@ type simProcess struct {
 	on   *simNode
 	host *simHost
 	node *Node
-	gone chan struct{} // closed when it has crashed or ended
+	// rules are those by which the node decides.
+	rules simtest.Rules
+	gone  chan struct{} // closed when it has crashed or ended
 
 	mu    sync.RWMutex // held for reading by Exec
 	ended bool
@@ -259,7 +261,7 @@ func (n *simNode) start() {
 		p.host.crash(true)
 		return
 	}
-	n.process = p
+	n.process, p.rules = p, simtest.NodeRules(p.node.Engine)
 	if s := p.node.stack.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
 		c.fault("%s had applied entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
 	}

@@ -17,6 +17,7 @@ const simFrontName = "f1"
 type simFront struct {
 	cluster *simCluster
 	front   *front.Front
+	rules   simtest.Rules
 	gone    chan struct{} // closed when the front has closed
 	// calls counts the calls of its client while it knows a leader, and answers the calls that the leader
 	// answered.
@@ -50,7 +51,7 @@ func (c *simCluster) startFront() {
 		c.fault("the front does not start: %v", err)
 		return
 	}
-	c.front = f
+	c.front, f.rules = f, simtest.NodeRules(f.front.Engine)
 	c.wait.Go(f.client)
 	c.wait.Go(f.cutLinks)
 }
@@ -68,7 +69,7 @@ func (f *simFront) client() {
 			if f.front.Leader().Raft != "" {
 				f.calls++
 			}
-			f.ask(c.request())
+			f.ask(c.request(f.rules))
 			c.leaveCall()
 		}
 	}

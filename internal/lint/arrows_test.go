@@ -203,8 +203,8 @@ var arrows = map[string][]string{
 	},
 	"internal/testing/simtest": {
 		"limitsrv/commands/calls", "limitsrv/commands/datatypes", "limitsrv/commands/reservations",
-		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
-		"limitsrv/commands/rules/stored",
+		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live",
+		"limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
 		"limitsrv/commands/scripts", "limitsrv/commands/spec", "limitsrv/commands/spec/spectest",
 		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
 		"github.com/cockroachdb/pebble/v2/vfs",

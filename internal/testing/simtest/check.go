@@ -23,6 +23,7 @@ func (h *History) Check() {
 	h.CheckPlain()
 	h.checkOnce()
 	h.checkReservations()
+	h.checkRuled()
 	h.checkWatched()
 }
 
@@ -205,6 +206,6 @@ func (h *History) Summary() string {
 		runs += len(c.Runs)
 	}
 	return fmt.Sprintf("%d calls with %d commands on plain values and %d scripts, %d answered, %d refused, %d unknown, "+
-		"%d alone; %s; %d keys evicted", len(h.Calls), commands, runs,
-		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), len(h.Evicted))
+		"%d alone; %s; %s; %d keys evicted", len(h.Calls), commands, runs,
+		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), h.ruledSummary(), len(h.Evicted))
 }

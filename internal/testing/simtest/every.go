@@ -351,9 +351,9 @@ func words(args []string) (all [][]byte) {
 
 // everyRules are texts of rules.
 var everyRules = func() (all []*stored.Prepared) {
-	for _, limits := range []string{"5/minute", "[5/minute, 20/day]", "7/hour"} {
+	for i, limits := range []string{"5/minute", "[5/minute, 20/day]", "7/hour"} {
 		p, err := live.Prepare([]source.File{{Name: "every.yaml",
-			Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n")}})
+			Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n---\n" + ruledRules[i])}})
 		if err != nil {
 			panic(err)
 		}

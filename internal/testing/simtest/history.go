@@ -34,6 +34,8 @@ type History struct {
 	Bounded  bool // a memory bound with eviction was set
 	Faults   []string
 	batch    engine.Batch
+	// ruledSeen are the outcomes of calls on reservations by rules, after Check.
+	ruledSeen map[string]int
 }
 
 // mostFaults bounds the reported faults.
@@ -89,6 +91,8 @@ type Applied struct {
 	Op       *engine.Op     // as requested
 	Decision engine.Decision
 	Answer   string // if it is a Do
+	// Rules are the versions of the documents of rules before and after its batch.
+	Rules [2]uint64
 	// It was decided between Called and Done: after a client's request and before a node
 	// had applied it.
 	Called, Done time.Duration
@@ -228,6 +232,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 	h.batch.Ops = append(h.batch.Ops, b.Ops...)
 	h.batch.CopyCalls(b, func(arg []byte) []byte { return arg })
 	h.batch.Atomic, h.batch.Full, h.batch.Tight, h.batch.Level = b.Atomic, b.Full, b.Tight, b.Level
+	before := h.Engine.DocumentsVersion(engine.Rules)
 	h.Engine.Apply(stamp, &h.batch)
 	h.known.Documents = h.Engine.DocumentsVersion(engine.Rules)
 	for i := range b.Ops {
@@ -258,7 +263,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 		}
 		c.Applied[which] = &Applied{
 			Index: index, Position: len(h.Ops), Stamp: h.Engine.Now(), Op: &c.Ops[which], Decision: h.batch.Decisions[i],
-			Answer: answerOf(&h.batch, op), Called: c.Called, Done: time.Since(h.Start), of: c, which: which,
+			Answer: answerOf(&h.batch, op), Rules: [2]uint64{before, h.known.Documents}, Called: c.Called, Done: time.Since(h.Start), of: c, which: which,
 		}
 		h.Ops = append(h.Ops, *c.Applied[which])
 	}

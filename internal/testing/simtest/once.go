@@ -27,8 +27,9 @@ const (
 
 // A onceSent is a request with an id that clients repeat, whether it was answered or not.
 type onceSent struct {
-	number int
-	op     engine.Op
+	number   int
+	op       engine.Op
+	reserved bool // by rules, at least once
 }
 
 // once adds a Take with an id: a new request, or a recent request again.
@@ -44,7 +45,7 @@ func (w *Workload) sendAgain(recent *[]onceSent, prefix string, rng *rand.Rand) 
 		w.made++
 		op := engine.Op{Key: fmt.Append(nil, prefix, w.made/perCounter), N: 1 + rng.Int64N(9),
 			Params: engine.Params{Alg: engine.Fixed, Limit: onceLimit, Period: Forever}}
-		*recent = append(*recent, onceSent{w.made, op})
+		*recent = append(*recent, onceSent{number: w.made, op: op})
 		*recent = (*recent)[max(0, len(*recent)-recentIDs):]
 		at = len(*recent) - 1
 	}

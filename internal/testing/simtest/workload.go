@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"limitsrv/commands/rules/live"
 	"limitsrv/engine"
 )
 
@@ -42,12 +43,18 @@ type Workload struct {
 	deck            []int // the next makers
 	sent            []onceSent
 	reserved        []onceSent
+	ruledSent       []onceSent
+	newest, older   *live.State // by which nodes decided last, and before
 	// Known is set by the clients from answers to earlier calls.
 	Known Known
 }
 
-// Known are the versions of the rules in use and of their documents.
-type Known struct{ Rules, Documents uint64 }
+// Known are the versions of the rules in use and of their documents, and the rules by which the client's
+// node decides; nil: the client asks no node by rules.
+type Known struct {
+	Rules, Documents uint64
+	State            *live.State
+}
 
 // A slot is a number without an expiry that is used until it has been used often.
 type slot struct {
@@ -101,7 +108,7 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 		return r
 	}
 	for range 1 + rng.IntN(4) {
-		switch rng.IntN(12) {
+		switch rng.IntN(14) {
 		case 0, 1:
 			r.Ops = append(r.Ops, w.Counter(rng))
 		case 2, 3:
@@ -116,6 +123,8 @@ func (w *Workload) Request(rng *rand.Rand) (r Request) {
 			w.once(&r, rng)
 		case 10:
 			w.reserve(&r, rng)
+		case 11, 12:
+			w.ruled(&r, rng)
 		default:
 			r.plain(rng)
 		}
