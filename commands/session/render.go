@@ -138,12 +138,10 @@ func (s *Session) answerCall(spec *Spec, c *engine.Call, calls *runLength) {
 		s.answerHeld(spec)
 		return
 	}
-	if r := s.limitedTo(spec); r != nil {
-		s.w.Answer(spec.Hide(c.Answer, r.MayUse))
-	} else if reply := s.g.takeAhead(c); reply != nil {
+	if reply := s.g.takeAhead(c); reply != nil && s.limitedTo(spec) == nil {
 		s.w.Take(reply)
 	} else {
-		s.w.Answer(c.Answer)
+		s.w.Answer(s.visible(spec, c.Answer))
 	}
 	if c.ReadOnly {
 		calls.countValues(spec, c.Answer)

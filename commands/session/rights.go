@@ -189,3 +189,11 @@ func (s *Session) limitedTo(spec *Spec) *auth.Rights {
 	}
 	return nil
 }
+
+// visible returns the answer of a call of a command, without the names that the user's rights do not allow.
+func (s *Session) visible(spec *Spec, answer []byte) []byte {
+	if r := s.limitedTo(spec); r != nil {
+		return spec.Hide(answer, r.MayUse)
+	}
+	return answer
+}
