@@ -25,6 +25,8 @@ var experiments = []experiment{
 	{"durability", "speed by fsync", []step{durability}},
 	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
 	{"rules", "checks by rules, also while rules are loaded", []step{costOfRules, ruleLoads}},
+	{"budgets", "a gateway of language models that reserves, and the cost of reservations",
+		[]step{gateways, costOfReservations}},
 	{hugeName, "memory, pauses and restarts of one large server, and its speed beside Redis; needs 22 GB, or 16 GB for " +
 		"one server after the other; only if selected",
 		[]step{hugeMemory, hundredMillion, hugeSpeed}},

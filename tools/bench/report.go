@@ -31,6 +31,8 @@ const (
 	dropinTable
 	ruleTable
 	memoryTable
+	gatewayTable
+	budgetTable
 	hugeTable
 	hugePairTable
 	clusterTable
@@ -49,6 +51,9 @@ var tables = [tableCount]struct {
 	cellTable:   {row{"load", "speed", "cost", string(limitsrv), string(redisCell)}, ""},
 	dropinTable: {row{"unchanged", "speed", "cost", string(limitsrv), string(redisLua)}, dropinLegend},
 	ruleTable:   {row{"by rules", "speed", "cost", "RL.CHECK", "RL.ALL"}, ruleLegend},
+	gatewayTable: {row{"gateway", "used of the limit", "over it in a window", "server CPU a request", "granted",
+		"settled late", "wanted", "verdict"}, gatewayLegend},
+	budgetTable: {row{"reservations", "ours", "beside", "ratio", "wanted", "verdict"}, ""},
 	memoryTable: {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
 	hugeTable: {row{"many keys", "result", "bytes a key", "prober p50 / p99 / p99.9", "wanted", "verdict"},
 		hugeLegend},
@@ -69,6 +74,11 @@ const dropinLegend = `unchanged: a command or a script (in scripts/dropin) that 
 
 const ruleLegend = `by rules: limitsrv alone, RL.CHECK beside RL.ALL that names the same limits, 50 connections, uniform over 100 000 clients.
 RL.ALL names each of three limits with a client of its own, RL.CHECK one client for the three.
+`
+
+const gatewayLegend = `gateway: all at the same time, each on a server of its own. The limit is 100 000 tokens in 2 s, which stand for a minute. Seven times as
+much is asked, in requests of 600 tokens on average. Each reserves 4 096, streams for 0.33 to 1 s, and then gives the rest back.
+reservations: limitsrv alone, medians of runs in turns.
 `
 
 const hugeLegend = `limitsrv alone, with --fsync everysec, a bucket per key. bytes a key: resident, at the peak of the stage. A prober asks for one
