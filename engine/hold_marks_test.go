@@ -72,7 +72,8 @@ func (w *markWorld) reserve() {
 		return
 	}
 	w.ids++
-	w.cell.holds.add(hold{id: w.ids, stamp: w.now, end: w.now + 1 + Instant(w.rng.Int64N(4000)), n: n, keep: w.rng.Int64N(n + 1)})
+	end := w.now + 1 + Instant(w.rng.Int64N(4000))
+	w.cell.holds.add(hold{id: w.ids, stamp: w.now, end: end, n: n, keep: w.rng.Int64N(n + 1)})
 	w.markModel.holds = append(w.markModel.holds, markedHold{w.ids, unmarked})
 }
 
