@@ -92,16 +92,16 @@ var arrows = map[string][]string{
 	},
 	"commands/rules/boundtest": {"limitsrv/commands/rules/source"},
 	"commands/rules/checks": {
-		"limitsrv/commands/limiters", "limitsrv/commands/reservations", "limitsrv/commands/resp",
-		"limitsrv/commands/rules", "limitsrv/commands/rules/live", "limitsrv/commands/rules/source",
-		"limitsrv/engine", "limitsrv/engine/siphash",
+		"limitsrv/commands/calls", "limitsrv/commands/limiters", "limitsrv/commands/reservations",
+		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/live",
+		"limitsrv/commands/rules/source", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/siphash",
 	},
 	"commands/rules/live": {
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/source",
 		"limitsrv/commands/rules/stored", "limitsrv/engine", "limitsrv/internal/pace",
 	},
 	"commands/rules/ruletest": {
-		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/source",
+		"limitsrv/commands/reservations", "limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/source",
 		"limitsrv/engine",
 	},
 	"commands/rules/slab": {},

@@ -1,11 +1,16 @@
 package checks
 
 import (
+	"strings"
+
+	"limitsrv/commands/calls"
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/source"
 	"limitsrv/engine"
+	"limitsrv/engine/answer"
 )
 
 // A Simulator decides requests by rules on an engine of its own, without a server, for tests
@@ -17,11 +22,13 @@ type Simulator struct {
 	state  *live.State
 	check  Check
 	batch  engine.Batch
+	reply  reservations.Reply
 }
 
 // NewSimulator returns a simulator without counters, at an instant.
 func NewSimulator(set *rules.Set, now engine.Instant) *Simulator {
-	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1}), state: live.NewState(set, live.Options{})}
+	return &Simulator{Now: now, engine: engine.New(engine.Options{Shards: 1, Commands: calls.Commands}),
+		state: live.NewState(set, live.Options{})}
 }
 
 // Ask decides a request. The error is from Check.Append or Check.Answer; nothing was
@@ -32,10 +39,61 @@ func (s *Simulator) Ask(q *Request) (*Answer, error) {
 	if err := s.check.Append(&s.batch, s.state, s.Now, q); err != nil {
 		return nil, err
 	}
-	s.engine.Apply(s.Now, &s.batch)
-	a, err := s.check.Answer(s.batch.Ops, s.batch.Decisions)
+	ops, ds, err := s.decide(q)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.check.Answer(ops, ds)
 	s.check.memory.Count()
 	return a, err
+}
+
+// decide decides the request that was appended. The ops and decisions are valid until the next request.
+func (s *Simulator) decide(q *Request) ([]engine.Op, []engine.Decision, error) {
+	if t, ok := s.check.Reserves(q); ok && q.Reserve != nil {
+		reservations.Reserve(&s.batch, 0, q.Reserve, t)
+	}
+	s.engine.Apply(s.Now, &s.batch)
+	if len(s.batch.Calls) == 0 {
+		return s.batch.Ops, s.batch.Decisions, nil
+	}
+	if err := s.reply.Read(&s.batch.Calls[0]); err != nil {
+		return nil, nil, err
+	}
+	if s.reply.Repeated {
+		s.check.Repeats()
+	}
+	return s.reply.Ops, s.reply.Decisions, nil
+}
+
+// A Settled is the answer to an extension, a commit or a cancel.
+type Settled struct {
+	Done       bool
+	State      string // "unknown" for an unknown id
+	N          int64
+	WaitMillis int64
+}
+
+// Settle applies a call on a reservation that build appends: reservations.Extend, Commit or Cancel. The error
+// is the answer of the call.
+func (s *Simulator) Settle(build func(b *engine.Batch)) (x Settled, err error) {
+	s.batch.Reset()
+	build(&s.batch)
+	s.engine.Apply(s.Now, &s.batch)
+	v, rest, _ := answer.Next(s.batch.Calls[0].Answer)
+	switch v.Kind {
+	case answer.NilArray:
+		return Settled{State: "unknown"}, nil
+	case answer.Error:
+		code, text, _ := strings.Cut(string(v.Bytes), " ")
+		return x, resp.NewError(code, text)
+	}
+	done, rest, _ := answer.TakeInt(rest)
+	state, rest, _ := answer.TakeBulk(rest)
+	x.Done, x.State = done == 1, string(state)
+	x.N, rest, _ = answer.TakeInt(rest)
+	x.WaitMillis, _, _ = answer.TakeInt(rest)
+	return x, nil
 }
 
 // Override sets or drops an override, as RL.OVERRIDE does. An error means a mistake in it, and

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"limitsrv/commands/reservations"
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/source"
@@ -40,11 +41,14 @@ func Run(set *rules.Set, scenarios []source.Scenario) *Result {
 		for j := range scenarios[i].Steps {
 			step := &scenarios[i].Steps[j]
 			r.simulator.Now = start + engine.Instant(step.Since)
-			if step.Override != nil {
+			switch {
+			case step.Override != nil:
 				r.override(step)
-				continue
+			case step.Settlement != nil:
+				r.settle(step)
+			default:
+				r.run(step)
 			}
-			r.run(step)
 		}
 	}
 	return r.result
@@ -67,7 +71,10 @@ func (r *runner) run(s *source.Step) {
 	q := &r.request
 	q.Reset([]byte(s.Domain))
 	q.Hits, q.Settle, q.ID, q.Peek = s.Hits, s.Settle, []byte(s.ID), s.Peek
-	q.Used = s.Used
+	if q.Used = s.Used; s.Reserve != nil {
+		q.Reserve = []byte(s.Reserve.ID)
+		q.Terms = reservations.Terms{TTL: int64(s.Reserve.TTL), Keep: keep(s.Reserve.Keep, 0), Partial: s.Reserve.Partial}
+	}
 	for _, a := range s.Amounts {
 		q.Amounts = append(q.Amounts, rules.Amount{Name: []byte(a.Name), N: a.N})
 	}
@@ -77,10 +84,7 @@ func (r *runner) run(s *source.Step) {
 			d.Entries = append(d.Entries, rules.Entry{Key: []byte(a.Key), Value: []byte(a.Value)})
 		}
 	}
-	r.failure, r.seen = "", make([]string, len(s.Expect))
-	for i := range s.Expect {
-		r.seen[i] = s.Expect[i].Values[0].Text
-	}
+	r.begin(s)
 	for n := range s.Times {
 		r.result.Requests++
 		a, err := r.simulator.Ask(q)
@@ -92,12 +96,78 @@ func (r *runner) run(s *source.Step) {
 			if n == 0 && a.Reason == checks.None {
 				r.warnUnlimited(s)
 			}
-			r.compare(s, n, a)
+			r.compare(s, n, func(f source.Field) string { return text(f, a) })
 		case err.Error() != r.failure:
 			r.failure = err.Error()
 			r.differ(s, s.At, n, "the request is an error: "+r.failure)
 		}
 	}
+}
+
+// begin begins the comparisons of a step.
+func (r *runner) begin(s *source.Step) {
+	r.failure, r.seen = "", make([]string, len(s.Expect))
+	for i := range s.Expect {
+		r.seen[i] = s.Expect[i].Values[0].Text
+	}
+}
+
+// keep returns the tokens to keep, or other if a step does not say it.
+func keep(k source.CaseKeep, other int64) int64 {
+	switch {
+	case k.All:
+		return reservations.KeepAll
+	case k.Given:
+		return k.N
+	}
+	return other
+}
+
+// settle extends, commits or cancels the reservation of a step.
+func (r *runner) settle(s *source.Step) {
+	r.begin(s)
+	x := s.Settlement
+	build := func(b *engine.Batch) {
+		switch id := []byte(x.ID); {
+		case x.TTL > 0:
+			reservations.Extend(b, id, reservations.Extension{TTL: int64(x.TTL), By: x.By,
+				Keep: keep(x.Keep, reservations.Unchanged)})
+		case len(x.Actual) > 0:
+			reservations.Commit(b, id, x.Actual)
+		default:
+			reservations.Cancel(b, id)
+		}
+	}
+	for n := range s.Times {
+		r.result.Requests++
+		settled, err := r.simulator.Settle(build)
+		switch {
+		case expectsError(s):
+			r.compareError(s, n, err)
+		case err == nil:
+			r.failure = ""
+			r.compare(s, n, func(f source.Field) string { return settledText(f, &settled) })
+		case err.Error() != r.failure:
+			r.failure = err.Error()
+			r.differ(s, s.At, n, "the "+x.Word+" is an error: "+r.failure)
+		}
+	}
+}
+
+// settledText returns a field of an answer about a reservation in its shortest form.
+func settledText(f source.Field, x *checks.Settled) string {
+	v := x.WaitMillis
+	switch f {
+	case source.FieldState:
+		return x.State
+	case source.FieldN:
+		v = x.N
+	case source.FieldDone:
+		if v = 0; x.Done {
+			v = 1
+		}
+	}
+	return strconv.FormatInt(v, 10)
 }
 
 // warnUnlimited warns of a step whose request meets no limit.
@@ -146,12 +216,12 @@ func (r *runner) compareError(s *source.Step, n int, err error) {
 	}
 }
 
-// compare compares the answer to request n of a step.
-func (r *runner) compare(s *source.Step, n int, a *checks.Answer) {
+// compare compares the answer to request n of a step. text returns a field of the answer.
+func (r *runner) compare(s *source.Step, n int, text func(source.Field) string) {
 	for i := range s.Expect {
 		e := &s.Expect[i]
 		want := e.Values[min(n, len(e.Values)-1)]
-		got := text(e.Field, a)
+		got := text(e.Field)
 		r.result.Values++
 		again := len(e.Values) == 1 && got == r.seen[i]
 		r.seen[i] = got
@@ -182,7 +252,7 @@ func text(f source.Field, a *checks.Answer) string {
 	switch f {
 	case source.FieldAllowed:
 		if a.Allowed {
-			v = 1
+			v = max(1, a.Granted)
 		}
 	case source.FieldLimit:
 		v = a.Limit

@@ -9,13 +9,16 @@ type Scenario struct {
 	Steps []Step    // never empty
 }
 
-// A Step is a request, once or several times at the same instant, or the setting of an override.
+// A Step is a request, once or several times at the same instant, an end or an extension of a reservation, or
+// the setting of an override.
 type Step struct {
 	At
 	Since time.Duration // from Start, not less than Since of the step before
 	// Override, unless nil, is set or dropped instead of a request.
 	Override *CaseOverride
-	Domain   string
+	// Settlement, unless nil, is made instead of a request.
+	Settlement *CaseSettlement
+	Domain     string
 	// Descriptors have their attributes in the order of the text.
 	Descriptors [][]Attribute
 	Hits        int64 // 0 to engine.MaxN
@@ -25,6 +28,8 @@ type Step struct {
 	Used    bool
 	ID      string
 	Peek    bool
+	// Reserve, unless nil, has the request reserved if it passes.
+	Reserve *CaseReserve
 	Times   int // 1 to MaxCases
 	Expect  []Expectation
 }
@@ -34,6 +39,38 @@ type CaseAmount struct {
 	Name string
 	N    int64
 }
+
+// A CaseReserve reserves the tokens of a request, as RESERVE of RL.CHECK.
+type CaseReserve struct {
+	ID      string
+	TTL     time.Duration
+	Keep    CaseKeep
+	Partial bool
+}
+
+// A CaseSettlement is an extension, a commit or a cancel, as RL.EXTEND, RL.COMMIT and RL.CANCEL.
+type CaseSettlement struct {
+	Word   string // of the step
+	ID     string
+	TTL    time.Duration // of an extension, as By and Keep
+	By     int64         // 0 to engine.MaxN
+	Keep   CaseKeep
+	Actual []int64 // of a commit: 1 to engine.MaxGroup numbers from 0 to engine.MaxN
+}
+
+// A CaseKeep is the number of tokens that stay taken when a reservation ends by its ttl.
+type CaseKeep struct {
+	Given bool
+	All   bool
+	N     int64 // 0 to engine.MaxN
+}
+
+// The words of steps that act on a reservation.
+const (
+	wordExtend = "extend"
+	wordCommit = "commit"
+	wordCancel = "cancel"
+)
 
 // A CaseOverride is an override as cases write it. The reader checks only the bounds of its
 // names and values.
@@ -65,7 +102,7 @@ type Expected struct {
 	Text string
 }
 
-// A Field is a part of an answer, as RL.CHECK replies it.
+// A Field is a part of an answer, as RL.CHECK, RL.EXTEND, RL.COMMIT and RL.CANCEL reply it.
 type Field uint8
 
 // The fields in the order of the reply. Those before FieldRule are whole numbers.
@@ -75,14 +112,18 @@ const (
 	FieldRemaining
 	FieldWait  // in milliseconds
 	FieldReset // in milliseconds
+	FieldDone  // 1 or 0
+	FieldN     // tokens of a reservation
 	FieldRule
 	FieldReason
+	FieldState // of a reservation, or unknown
 	// FieldError is a part of the text of the error that is expected in place of an answer.
 	FieldError
 )
 
 // fieldWords are the words of the fields, by Field.
-var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "rule", "reason", "error"}
+var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "done", "n", "rule", "reason", "state",
+	"error"}
 
 // String returns the word of a field in cases.
 func (f Field) String() string { return fieldWords[f] }

@@ -2,7 +2,6 @@ package source
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -17,7 +16,11 @@ import (
 // The words of a document of cases and of a step.
 var (
 	caseWords = []string{"start", "steps"}
-	stepWords = []string{"at", "ask", "override", "domain", "hits", "id", "peek", "by", "times", "expect"}
+	stepWords = []string{"at", "ask", "override", wordExtend, wordCommit, wordCancel, "domain", "hits", "id", "peek", "by",
+		"reserve", "times", "expect"}
+	// insteadWords are words for a step without a request, and the other words that the step may have.
+	insteadWords = map[string]string{"override": "at and expect", wordExtend: "at, times and expect",
+		wordCommit: "at, times and expect", wordCancel: "at, times and expect"}
 )
 
 // The years of Start.
@@ -112,10 +115,7 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 			}
 			s.Hits, _ = r.whole(f.value, "hits", 0, engine.MaxN)
 		case "id":
-			s.ID, _ = r.text(f.value, "id")
-			if err := limiters.ParseID([]byte(s.ID)); err != nil {
-				r.bad(f.value, "id", fmt.Sprintf("1 to %d bytes long", engine.MaxIDBytes))
-			}
+			s.ID = r.caseID(f.value)
 		case "peek":
 			s.Peek = r.boolean(f.value, "peek")
 		case "by":
@@ -132,6 +132,10 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 			}
 		case "override":
 			s.Override = r.caseOverride(f.value)
+		case "reserve":
+			s.Reserve = r.caseReserve(f.value)
+		case wordExtend, wordCommit, wordCancel:
+			s.Settlement = r.caseSettlement(f.value, f.word)
 		case "ask", "expect":
 		default:
 			r.unknown(f, "a step", stepWords)
@@ -165,12 +169,11 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	if (s.Settle != 0 || s.Used) && (s.Peek || r.find("hits", mark) >= 0) {
 		r.mistake(n, "a step with by may not have hits or peek")
 	}
-	if s.Override != nil {
-		for _, word := range []string{"ask", "domain", "hits", "id", "peek", "by", "times"} {
-			if at := r.find(word, mark); at >= 0 {
-				r.mistake(r.fields[at].key, "a step with override may only have at and expect, got "+word)
-			}
-		}
+	if (s.Settle != 0 || s.Used || s.Peek) && s.Reserve != nil {
+		r.mistake(n, "a step with reserve may not have by or peek")
+	}
+	if s.Override != nil || s.Settlement != nil {
+		r.checkInstead(mark)
 		if at := r.find("expect", mark); at >= 0 {
 			s.Expect = r.expect(r.fields[at].value, s)
 		}
@@ -184,6 +187,24 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	}
 	if at := r.find("expect", mark); at >= 0 {
 		s.Expect = r.expect(r.fields[at].value, s)
+	}
+}
+
+// checkInstead records the words that a step without a request may not have. The words stand from mark on.
+func (r *reader) checkInstead(mark int) {
+	for _, instead := range stepWords {
+		others, ok := insteadWords[instead]
+		if !ok || r.find(instead, mark) < 0 {
+			continue
+		}
+		for _, word := range stepWords {
+			at := r.find(word, mark)
+			if at < 0 || word == instead || word == "at" || word == "expect" || word == "times" && instead != "override" {
+				continue
+			}
+			r.mistake(r.fields[at].key, "a step with "+instead+" may only have "+others+", got "+word)
+		}
+		return
 	}
 }
 
@@ -260,8 +281,13 @@ func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 			continue
 		}
 		e := Expectation{Field: Field(at)}
-		if alone := e.Field == FieldError; alone && len(fields) > 1 || !alone && s.Override != nil {
+		if e.Field == FieldError && len(fields) > 1 || e.Field != FieldError && s.Override != nil {
 			r.mistake(f.key, "expect has either error or fields of an answer, which an override does not have, got "+f.word)
+			continue
+		}
+		if !e.Field.answersTo(s) {
+			r.mistake(f.key, "expect must have fields of the answer: of extend, commit and cancel done, state, n and wait_ms, "+
+				"of ask the other fields, got "+f.word)
 			continue
 		}
 		values := []*yaml.Node{f.value}
@@ -276,7 +302,7 @@ func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 			if v = r.follow(v); v == nil {
 				return nil
 			}
-			e.Values = append(e.Values, Expected{r.at(v), r.expected(v, e.Field)})
+			e.Values = append(e.Values, Expected{r.at(v), r.expected(v, e.Field, s)})
 		}
 		all = append(all, e)
 	}
@@ -284,7 +310,7 @@ func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 }
 
 // expected reads the value of a field in its shortest form.
-func (r *reader) expected(n *yaml.Node, field Field) string {
+func (r *reader) expected(n *yaml.Node, field Field, s *Step) string {
 	if field >= FieldRule {
 		text, _ := r.text(n, field.String())
 		return text
@@ -293,10 +319,7 @@ func (r *reader) expected(n *yaml.Node, field Field) string {
 		r.bad(n, field.String(), "a whole number")
 		return ""
 	}
-	least, most := int64(-1), int64(math.MaxInt64)
-	if field == FieldAllowed {
-		least, most = 0, 1
-	}
+	least, most := field.bounds(s)
 	v, _ := r.whole(n, field.String(), least, most)
 	return strconv.FormatInt(v, 10)
 }
