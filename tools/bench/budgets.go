@@ -170,7 +170,8 @@ func costOfReservations(ctx context.Context, e *env) error {
 		}
 		ratio := ratioOf(all[0], all[1], cpuMicros)
 		name := fmt.Sprintf("server CPU of RL.RESERVE + RL.COMMIT beside RL.ALL + RL.REFUND, pipeline %d", x.pipeline)
-		e.addBudget(name, fmt.Sprintf("%.2f µs", median(all[0], cpuMicros)), fmt.Sprintf("%.2f µs", median(all[1], cpuMicros)),
+		e.addBudget(name, fmt.Sprintf("%.2f µs", median(all[0], cpuMicros)),
+			fmt.Sprintf("%.2f µs", median(all[1], cpuMicros)),
 			ratioText(ratio), goal{"", atMost, x.most, "x"}.check(ratio.median))
 	}
 	all, err := e.compareDialogues(ctx, s, takes(true), takes(false))
