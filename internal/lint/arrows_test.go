@@ -101,7 +101,8 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules/stored", "limitsrv/engine", "limitsrv/internal/pace",
 	},
 	"commands/rules/ruletest": {
-		"limitsrv/commands/reservations", "limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/source",
+		"limitsrv/commands/reservations", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
+		"limitsrv/commands/rules/source",
 		"limitsrv/engine",
 	},
 	"commands/rules/slab": {},

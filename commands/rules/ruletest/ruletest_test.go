@@ -26,8 +26,9 @@ func FuzzRun(f *testing.F) {
 	f.Add("start: 2100-01-01T00:00:00Z\nsteps: [{override: {domain: api, path: {ip: a}, effect: deny, ttl: 5s}}, " +
 		"{override: {domain: api, limit: 1/s, rule: x}, expect: {error: a}}, {ask: {domain: api, path: /jobs}, expect: " +
 		"{error: id}}]")
-	f.Add("start: 2100-01-01T00:00:00Z\nsteps: [{ask: {domain: api, ip: a, path: /login}, hits: 1, reserve: {id: r, ttl: 5s, " +
-		"keep: all, partial: true}}, {extend: {id: r, ttl: 1s, by: 3}}, {commit: {id: r, actual: [2, 3]}, times: 2}, {cancel: {id: r}}]")
+	f.Add("start: 2100-01-01T00:00:00Z\nsteps: [{ask: {domain: api, ip: a, path: /login}, hits: 1, " +
+		"reserve: {id: r, ttl: 5s, keep: all, partial: true}}, {extend: {id: r, ttl: 1s, by: 3}}, " +
+		"{commit: {id: r, actual: [2, 3]}, times: 2}, {cancel: {id: r}}]")
 	set, err := rules.Load([]source.File{{Name: "rules.yaml", Text: []byte(limits)}})
 	if err != nil {
 		f.Fatal(err)

@@ -47,7 +47,8 @@ func (r *reader) caseReserve(n *yaml.Node) *CaseReserve {
 // caseSettlement reads the word extend, commit or cancel of a step.
 func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
 	x := &CaseSettlement{Word: word}
-	allowed := map[string][]string{wordExtend: caseExtendWords, wordCommit: caseCommitWords, wordCancel: caseCancelWords}[word]
+	allowed := map[string][]string{wordExtend: caseExtendWords, wordCommit: caseCommitWords,
+		wordCancel: caseCancelWords}[word]
 	ok := r.reservation(n, word, allowed, func(f field) {
 		switch f.word {
 		case "id":
@@ -122,7 +123,8 @@ func (r *reader) caseActual(n *yaml.Node) (all []int64) {
 		values = n.Content
 	}
 	if len(values) == 0 || len(values) > maxActual {
-		r.mistake(n, fmt.Sprintf("actual must be a number or a list of 1 to %d numbers, got a list of %d", maxActual, len(values)))
+		r.mistake(n, fmt.Sprintf("actual must be a number or a list of 1 to %d numbers, got a list of %d", maxActual,
+			len(values)))
 	}
 	for _, v := range values {
 		if v = r.follow(v); v == nil {

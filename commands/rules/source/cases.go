@@ -122,7 +122,8 @@ const (
 )
 
 // fieldWords are the words of the fields, by Field.
-var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "done", "n", "rule", "reason", "state",
+var fieldWords = []string{"allowed", "limit", "remaining", "wait_ms", "reset_ms", "done", "n",
+	"rule", "reason", "state",
 	"error"}
 
 // String returns the word of a field in cases.

@@ -207,5 +207,6 @@ func (h *History) Summary() string {
 	}
 	return fmt.Sprintf("%d calls with %d commands on plain values and %d scripts, %d answered, %d refused, %d unknown, "+
 		"%d alone; %s; %s; %d keys evicted", len(h.Calls), commands, runs,
-		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), h.ruledSummary(), len(h.Evicted))
+		counts[Answered], counts[Refused], counts[Unknown], counts[NoQuorum], h.watchedSummary(), h.ruledSummary(),
+		len(h.Evicted))
 }

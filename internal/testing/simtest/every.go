@@ -353,7 +353,8 @@ func words(args []string) (all [][]byte) {
 var everyRules = func() (all []*stored.Prepared) {
 	for i, limits := range []string{"5/minute", "[5/minute, 20/day]", "7/hour"} {
 		p, err := live.Prepare([]source.File{{Name: "every.yaml",
-			Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits + "}\n---\n" + ruledRules[i])}})
+			Text: []byte("domain: every\nrules:\n  - {name: calls, per: [user], limits: " + limits +
+				"}\n---\n" + ruledRules[i])}})
 		if err != nil {
 			panic(err)
 		}

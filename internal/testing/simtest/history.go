@@ -263,7 +263,8 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) *en
 		}
 		c.Applied[which] = &Applied{
 			Index: index, Position: len(h.Ops), Stamp: h.Engine.Now(), Op: &c.Ops[which], Decision: h.batch.Decisions[i],
-			Answer: answerOf(&h.batch, op), Rules: [2]uint64{before, h.known.Documents}, Called: c.Called, Done: time.Since(h.Start), of: c, which: which,
+			Answer: answerOf(&h.batch, op), Rules: [2]uint64{before, h.known.Documents},
+			Called: c.Called, Done: time.Since(h.Start), of: c, which: which,
 		}
 		h.Ops = append(h.Ops, *c.Applied[which])
 	}

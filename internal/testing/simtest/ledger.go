@@ -72,7 +72,8 @@ func (r *ruledReservation) at(now engine.Instant) string {
 		}
 	}
 	const milli = engine.Instant(1e6)
-	if until := r.settled + engine.Instant(reservations.Remembered); r.state != wordOpen && now >= (until+milli-1)/milli*milli {
+	until := (r.settled + engine.Instant(reservations.Remembered) + milli - 1) / milli * milli
+	if r.state != wordOpen && now >= until {
 		return ""
 	}
 	return r.state

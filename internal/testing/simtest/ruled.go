@@ -34,8 +34,8 @@ var ruledRules = func() (all []string) {
 		{tokens: 40, money: 70, trial: "{count: 9, window: 20s, algorithm: log}"}} {
 		text := "domain: " + ruledDomain + "\nrules:\n"
 		if v.calls > 0 {
-			text += fmt.Sprintf("  - {name: %s, per: [tenant], limits: [{count: %d, window: 3650d, algorithm: fixed, hits: 1}]}\n",
-				fixedRule, v.calls)
+			text += fmt.Sprintf("  - {name: %s, per: [tenant], limits: [{count: %d, window: 3650d, algorithm: fixed, "+
+				"hits: 1}]}\n", fixedRule, v.calls)
 		}
 		if v.trial != "" {
 			text += fmt.Sprintf("  - {name: %s, per: [tenant], shadow: true, limits: [%s]}\n", trialRule, v.trial)
