@@ -183,5 +183,7 @@ def write(language, gateway, port):
         gateway = gateway.replace(old, new)
     (BUILD / to.gateway).write_text(gateway)
     (BUILD / to.file).write_text(to.program)
+    if language == "go":  # the changed times have other lengths
+        subprocess.run(["gofmt", "-w", *GO_FILES], check=True)
     subprocess.run(to.build, check=True, stdout=sys.stderr)
     return [*to.run, port]
