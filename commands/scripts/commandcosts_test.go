@@ -287,9 +287,9 @@ func (n *costNode) do(line string, times int) (took time.Duration, steps int64) 
 	}
 	n.batch.Reset()
 	n.add(Known, 1<<40, costLoop, args...)
-	before, began := n.e.Stats().RunStats.Steps, threadTime()
-	n.e.Apply(n.now, &n.batch)
-	return threadTime() - began, n.e.Stats().RunStats.Steps - before
+	before := n.e.Stats().RunStats.Steps
+	took = threadTimeOf(func() { n.e.Apply(n.now, &n.batch) })
+	return took, n.e.Stats().RunStats.Steps - before
 }
 
 // perStep returns the time of a step of the last line of a case.
@@ -320,9 +320,9 @@ func (n *costNode) plainLoop() float64 {
 	for range costRounds {
 		n.batch.Reset()
 		n.add(0, 1<<40, "local t = {} local function f(x) return x end for i = 1, 100000 do t[i % 16] = f(i) end", "0")
-		before, began := n.e.Stats().RunStats.Steps, threadTime()
-		n.e.Apply(n.now, &n.batch)
-		best, steps = min(best, threadTime()-began), n.e.Stats().RunStats.Steps-before
+		before := n.e.Stats().RunStats.Steps
+		best = min(best, threadTimeOf(func() { n.e.Apply(n.now, &n.batch) }))
+		steps = n.e.Stats().RunStats.Steps - before
 	}
 	return float64(best) / float64(steps)
 }

@@ -55,9 +55,8 @@ func TestKeysLaw(t *testing.T) {
 func timedRun(modes Modes, text string, args ...string) (took time.Duration, steps int64) {
 	n := newNode()
 	n.add(modes, 100*DefaultSteps, text, args...)
-	before := threadTime()
-	n.e.Apply(n.now, &n.batch)
-	return threadTime() - before, n.e.Stats().RunStats.Steps
+	took = threadTimeOf(func() { n.e.Apply(n.now, &n.batch) })
+	return took, n.e.Stats().RunStats.Steps
 }
 
 // TestLoadLaw is the law for the code of libraries outside of functions, which always has the same
@@ -74,11 +73,12 @@ func TestLoadLaw(t *testing.T) {
 		text := "#!lua name=l\nlocal long, flags, i = ('x'):rep(100000), {}, 0 for j = 1, 2000 do flags[j] = 'no-writes' " +
 			"end while true do i = i + 1 " + body + " end"
 		checkRun(t, body, func() (took time.Duration, steps int64) {
-			before := threadTime()
-			if _, wrong := CompileLibrary([]byte(text), true, false); wrong == "" {
+			wrong := ""
+			took = threadTimeOf(func() { _, wrong = CompileLibrary([]byte(text), true, false) })
+			if wrong == "" {
 				t.Fatalf("an endless library is loaded: %s", body)
 			}
-			return threadTime() - before, loadSteps
+			return took, loadSteps
 		})
 	}
 }
@@ -86,8 +86,6 @@ func TestLoadLaw(t *testing.T) {
 // lawTest prepares a test of the law.
 func lawTest(t *testing.T) {
 	t.Helper()
-	runtime.LockOSThread()
-	t.Cleanup(runtime.UnlockOSThread)
 	percent := debug.SetGCPercent(-1) // a cycle beside other programs would slow many measures down
 	most := debug.SetMemoryLimit(6 << 30)
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(most) })

@@ -83,14 +83,23 @@ func (m *machine) lawFunctionsOf(text string) (body, plain value.Value, err erro
 
 // perStep returns the time of a step of some turns of a function, in nanoseconds, and the steps.
 func (m *machine) perStep(function value.Value, turns int) (nanos float64, steps int64, err error) {
-	left, before := m.st.StepsLeft(), threadTime()
-	_, err = m.st.RunFunction(function, value.Number(float64(turns)))
-	took := threadTime() - before
+	left := m.st.StepsLeft()
+	took := threadTimeOf(func() { _, err = m.st.RunFunction(function, value.Number(float64(turns))) })
 	steps = left - m.st.StepsLeft()
 	return float64(took) / float64(max(1, steps)), steps, err
 }
 
-// threadTime returns the processor time of the thread.
+// threadTimeOf returns the processor time of a function on the thread that runs it. The goroutine keeps the thread:
+// the difference between the clocks of two threads can be anything, also below 0.
+func threadTimeOf(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	f()
+	return threadTime() - before
+}
+
+// threadTime returns the processor time of the thread so far.
 func threadTime() time.Duration {
 	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
 	var at syscall.Timespec

@@ -125,3 +125,19 @@ func setLists(st *lua.State, keys, argv int, texts [][]byte, n int) {
 	st.SetList(keys, a)
 	st.SetList(argv, b)
 }
+
+// TestRunsKeepNoFrame: functions run after one Reset as often as they like.
+func TestRunsKeepNoFrame(t *testing.T) {
+	env, _, _ := newEnv()
+	chunk, err := lua.Compile(env, []byte("return 1"), "@user_script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := lua.NewState(env)
+	st.Reset(generous)
+	for i := range 50_000 {
+		if _, err := st.Run(chunk); err != nil {
+			t.Fatalf("run %d: %v", i, err)
+		}
+	}
+}

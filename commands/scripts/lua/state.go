@@ -227,6 +227,7 @@ func (st *State) RunFunction(function value.Value, args ...value.Value) (results
 	st.enterC(nowhere)
 	results = st.callAny(function, args, nowhere)
 	st.goDepth--
+	st.depth--
 	return results, nil
 }
 
