@@ -55,7 +55,10 @@ func (m *holds) trim() {
 }
 
 // of returns the list of a cell that was loaded.
-func (m *holds) of(c *cell) holdList { return m.lists[c.state[c.alg().words]].holdList }
+func (m *holds) of(c *cell) holdList { return m.kept(c).holdList }
+
+// kept returns the list in the table of a cell that was loaded.
+func (m *holds) kept(c *cell) *keptList { return &m.lists[c.state[c.alg().words]] }
 
 // keep keeps the list of a cell that is about to be stored.
 func (m *holds) keep(c *cell) {
@@ -78,9 +81,6 @@ func (m *holds) keep(c *cell) {
 	m.changes++
 	*x = keptList{c.holds, m.changes}
 }
-
-// renew keeps the least of a cell's list, which hasEnded has set.
-func (m *holds) renew(c *cell) { m.lists[c.state[c.alg().words]].least = c.holds.least }
 
 // release releases the list of a cell, if it was kept.
 func (m *holds) release(c *cell) {

@@ -100,16 +100,23 @@ func (l *logState) before(c *cell, r chunkRef, i int) (total uint32) {
 	return total
 }
 
-// startIsNear reports whether at most as many chunks precede a chunk as follow it.
+// startIsNear reports whether at most as many entries are in the chunks before a chunk as in those after it.
 func (l *logState) startIsNear(c *cell, r chunkRef) bool {
-	for before, after := r, r; before != l.first; {
-		if after == l.last {
+	count := func(r chunkRef) int { return int(c.chunks.words(r)[chunkCount]) }
+	for before, after, earlier, later := r, r, 0, 0; ; {
+		switch {
+		case earlier <= later && before == l.first:
+			return true
+		case earlier <= later:
+			before = chunkRef(c.chunks.words(before)[chunkLinks] >> 32)
+			earlier += count(before)
+		case after == l.last:
 			return false
+		default:
+			after = chunkRef(c.chunks.words(after)[chunkLinks])
+			later += count(after)
 		}
-		before = chunkRef(c.chunks.words(before)[chunkLinks] >> 32)
-		after = chunkRef(c.chunks.words(after)[chunkLinks])
 	}
-	return true
 }
 
 // raiseBefore raises the running totals before entry i of a chunk, as if n of its permits had been taken and

@@ -9,11 +9,11 @@ type amountOf func(h *hold) int64
 // changes no answer. Requires: now is the time of the shard.
 func (s *shard) settleHolds(now Instant, pl place) {
 	c := &s.cell
-	if c.holds.least > now {
+	if s.holds.kept(c).least > now { // the cell's least may be later already: a look raises it
 		return
 	}
 	if !c.hasEnded(now) {
-		s.holds.renew(c)
+		s.holds.kept(c).least = c.holds.least
 		return
 	}
 	if s.frozen != nil {

@@ -4,6 +4,9 @@ package engine
 // record.
 const recordBytesPerElement = 8
 
+// movesPerVisit is the number of holds that are moved in the time of a visit to one.
+const movesPerVisit = 4
+
 // Record appends the bytes of the record of an id to dst; ok is false if the entry is something else.
 // Requires: it is there.
 func (tx *Tx) Record(e Entry, dst []byte) (text []byte, ok bool) {
@@ -160,8 +163,11 @@ func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 		if i < 0 {
 			continue
 		}
-		if found++; found == 1 && c.alg().chunked {
+		if found++; c.alg().chunked {
 			tx.AddWork(slidingLog{}.entriesSince(c, tx.now, h.Stamp))
+		}
+		if found > 1 { // holder has counted a pass for the first
+			tx.AddWork(c.holds.len() / movesPerVisit)
 		}
 		unused += c.holds.items()[i].n - h.Keep
 		c.settleHold(tx.now, i, h.Keep)

@@ -155,7 +155,11 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 		w.counts.Used += min(actual, counted)
 		w.charge(tx, l, actual-counted)
 	}
-	r.state, r.outcome, r.settled = isCommitted, w.actual[0], sumOf(c.Args[headArg])
+	outcome := w.actual[0]
+	if len(w.actual) > 1 {
+		outcome = w.actual[r.first().index]
+	}
+	r.state, r.outcome, r.settled = isCommitted, outcome, sumOf(c.Args[headArg])
 	w.save(tx, c.Args[idArg])
 	state := Committed
 	if late {
