@@ -20,8 +20,8 @@ const ownUsers = `users:
     keys: ["*"]
 `
 
-// linesOfReservations are lines of a user of the keys below a:, by the name of the call that they make. Each
-// name has a line on a reservation or a key of the user, and most have a line on another's.
+// linesOfReservations are lines of a user of the keys below a:, by the name of the call that they make. Each name has
+// a line on a reservation or a key of the user, and most names have a line on a reservation or a key of another user.
 var linesOfReservations = map[string][]string{
 	"RL.RESERVE": {"RL.RESERVE a:id 60s FIXED a:key 99 1h 1", "RL.RESERVE a:new 60s FIXED a:key 99 1h 1",
 		"RL.RESERVE b:id 60s FIXED a:key 99 1h 1", "RL.RESERVE a:more 60s FIXED b:key 99 1h 1"},
@@ -35,8 +35,9 @@ var linesOfReservations = map[string][]string{
 	"RL.CANCEL": {"RL.CANCEL a:id", "RL.CANCEL a:new", "RL.CANCEL b:id"},
 }
 
-// TestReservationsHideNames: no call on reservations tells a user a key or an id without a pattern for it, and
-// none changes such a reservation. The user's reservation has a limit below b:, and b:id a limit of the user.
+// TestReservationsHideNames: no answer to a call on reservations has a key or an id that matches no pattern of
+// the user, and no call changes a reservation with such an id. The user's reservation has a limit below b:, and the
+// reservation b:id has a limit of the user.
 func TestReservationsHideNames(t *testing.T) {
 	for number := range uint16(16) {
 		if name := reservations.CallName(4<<12 + number); name != "" && len(linesOfReservations[name]) == 0 {

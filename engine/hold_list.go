@@ -6,14 +6,14 @@ import (
 	"sort"
 )
 
-// A holdList has the holds of a key in the order of their stamps. Copies of a list share the holds and the
-// steps of their marks. A cell that is changed and dropped, as for a probe, may change its copy, but neither
-// the holds nor the steps.
+// A holdList has the holds of a key in the order of their stamps. Copies of a list share the memory of the holds
+// and of the steps of their marks. So in a cell that is discarded later, as for a probe, the fields of the list
+// may change, but not the holds and the steps, unless unshare was called.
 type holdList struct {
-	all []hold // gap unused slots, so that the oldest hold leaves at no cost, and the holds
+	all []hold // gap unused slots, then the holds: so the removal of the oldest hold moves no hold
 	marks
 	gap   uint32
-	least Instant // no hold ends before; see hasEnded
+	least Instant // a lower bound of the ends of the holds; see hasEnded
 }
 
 // noHolds is the list of a key without holds.
@@ -30,8 +30,8 @@ func (l *holdList) bytes() int64 {
 	return int64(cap(l.all))*holdBytes + int64(cap(l.steps))*markStepBytes
 }
 
-// hasEnded reports whether a hold has ended, and is not settled. Cost: O(1) while now is before least;
-// otherwise it visits all holds, and raises least to the first end.
+// hasEnded reports whether a hold in the list has ended. Cost: O(1) while now is before least; otherwise it visits
+// all holds, and raises least in the cell to their first end. renew then copies least to the kept list.
 func (c *cell) hasEnded(now Instant) bool {
 	if c.holds.least > now {
 		return false
@@ -40,7 +40,7 @@ func (c *cell) hasEnded(now Instant) bool {
 	return c.holds.least <= now
 }
 
-// first raises least to the first end of a hold.
+// first sets least to the first end of a hold.
 func (l *holdList) first() {
 	l.least = math.MaxInt64
 	items := l.items()
@@ -52,14 +52,15 @@ func (l *holdList) first() {
 // unshare copies the holds and the steps, so that they may be changed.
 func (l *holdList) unshare() { l.all, l.steps = slices.Clone(l.all), slices.Clone(l.steps) }
 
-// lower lowers the marks to at most owed, before permits are taken. It changes neither holds nor steps.
+// lower lowers the marks to at most owed, the time that the bucket owes before permits are taken. It changes
+// neither holds nor steps.
 func (l *holdList) lower(owed wide) {
 	if l.len() > 0 && owed.less(l.last) {
 		l.last = owed
 	}
 }
 
-// add adds a new hold. Its permits were just taken.
+// add adds a new hold. Requires: its permits were just taken, so it has the latest stamp.
 func (l *holdList) add(h hold) {
 	l.settle(l.gap, uint32(l.len()))
 	if len(l.all) == cap(l.all) && int(l.gap) > len(l.all)/4 {
@@ -68,14 +69,15 @@ func (l *holdList) add(h hold) {
 	l.all, l.least, l.last = append(l.all, h), min(l.least, h.end), unmarked
 }
 
-// closeGap moves the holds to the start of memory.
+// closeGap moves the holds to the start of memory, which has room for them and may be l.all.
 func (l *holdList) closeGap(memory []hold) {
 	l.all = memory[:copy(memory, l.items())]
 	moveSteps(l.steps, -l.gap)
 	l.gap = 0
 }
 
-// remove removes hold i. Cost: it moves the holds on the shorter side of i, and the steps of their marks.
+// remove removes hold i. Cost: it moves the holds on the shorter side of i, changes the slots of the steps there,
+// and may move the later steps.
 func (l *holdList) remove(i int) {
 	items, slot := l.items(), l.gap+uint32(i)
 	older, newer := l.split(slot)
@@ -96,7 +98,7 @@ func (l *holdList) remove(i int) {
 	l.fit()
 }
 
-// drop removes the holds that gone selects. Cost: linear.
+// drop removes each hold if gone returns true for it. Cost: linear.
 func (l *holdList) drop(gone func(h *hold) bool) {
 	items, steps, kept, marked := l.items(), l.steps, 0, uint32(0)
 	l.steps = l.steps[:0]
@@ -131,7 +133,8 @@ func (l *holdList) fit() {
 	}
 }
 
-// find returns the index of the hold of an id that was taken at a stamp, or -1.
+// find returns the index of the hold of an id that was taken at a stamp, or -1. Cost: a binary search, and a step
+// for each hold with the same stamp.
 func (l *holdList) find(id uint64, stamp Instant) int {
 	items := l.items()
 	i := sort.Search(len(items), func(i int) bool { return items[i].stamp >= stamp })

@@ -6,21 +6,22 @@ import (
 	"sort"
 )
 
-// marks are the marks of the holds of a bucket. The mark of a hold is the least time owed by the bucket,
-// in drops, since the hold was taken. A hold gives back at most its mark, because the bucket has already
-// earned the rest. Then the marks of the hold and of all later holds fall by the time that was given back, and
-// no earlier hold has a higher mark than this hold.
+// marks are the marks of the holds of a bucket. The mark of a hold is the least time that the bucket owed, in
+// drops, since the hold was taken. A hold gives back at most its mark, because the bucket has already earned the
+// rest. The time that a hold gives back is subtracted from its own mark and from the marks of all later holds.
+// The mark of each earlier hold then falls to at most the new mark of this hold.
 //
-// So the marks never fall from a hold to the next, and a list keeps the steps by which they rise.
-// A take lowers only last. Each hold adds a step at most once, so the cost of lowering steps is O(1) a hold.
+// So no hold has a higher mark than a later hold, and a list keeps the steps by which the marks rise: a mark is
+// the sum of the steps up to its hold, and at most last. A take lowers only last. Each hold adds at most one
+// step, so the cost of lowering steps is O(1) a hold on average.
 type marks struct {
 	steps  []markStep // in the order of their holds; at most one step a hold
 	sum    wide       // of the steps
-	last   wide       // no mark is higher; see mark
-	marked uint32     // the first holds, whose marks are the sums of steps. The marks of the others are last
+	last   wide       // an upper bound of all marks, and the mark of each hold after the first marked holds
+	marked uint32     // number of the oldest holds that have their marks in steps
 }
 
-// A markStep raises the marks of the hold in slot at of the list, and of all later holds.
+// A markStep raises the mark of the hold in slot at of holdList.all, and the marks of all later holds.
 type markStep struct {
 	at uint32
 	by wide
@@ -28,24 +29,24 @@ type markStep struct {
 
 const markStepBytes = 24
 
-// unmarked is last from a new hold until the next take, and always if the key is no bucket: the time owed only
-// falls, and is itself a bound.
+// unmarked is the value of last from a new hold until the next take, and always if the key is not a bucket. Until
+// a take the time owed only falls, and is itself the bound of the time to give back.
 var unmarked = wide{math.MaxUint64, math.MaxUint64}
 
-// moveSteps moves steps by a number of slots, modulo 2^32.
+// moveSteps adds slots to the slot of each step, modulo 2^32: ^uint32(0) subtracts 1.
 func moveSteps(steps []markStep, slots uint32) {
 	for i := range steps {
 		steps[i].at += slots
 	}
 }
 
-// split returns the steps of the holds up to a slot, and the steps after it.
+// split returns the steps up to a slot, with the step of this slot, and the later steps.
 func (m *marks) split(slot uint32) (older, newer []markStep) {
 	n := sort.Search(len(m.steps), func(i int) bool { return m.steps[i].at > slot })
 	return m.steps[:n], m.steps[n:]
 }
 
-// push adds a step, which is at the slot of the last step or later.
+// push adds a step. Requires: its slot is the slot of the last step, or later.
 func (m *marks) push(s markStep) {
 	if n := len(m.steps); n > 0 && m.steps[n-1].at == s.at {
 		m.steps[n-1].by = m.steps[n-1].by.add(s.by)
@@ -62,7 +63,7 @@ func (m *marks) join(n int) {
 	}
 }
 
-// end removes the steps from a slot on.
+// end removes the steps of a slot and of all later slots.
 func (m *marks) end(slot uint32) {
 	n := len(m.steps)
 	for ; n > 0 && m.steps[n-1].at >= slot; n-- {
@@ -85,8 +86,8 @@ func (m *marks) sumOf(n int) (sum wide) {
 	return sum
 }
 
-// lowerSteps lowers the sum of steps from the last on, and returns the number of steps that are left. Requires:
-// the sum is at least by.
+// lowerSteps subtracts by from the sum of steps: it removes or lowers steps, the last step first. It returns the
+// number of steps that are left. Requires: the sum is at least by.
 func lowerSteps(steps []markStep, by wide) int {
 	n := len(steps)
 	for ; !by.isZero() && n > 0; n-- {
@@ -99,7 +100,7 @@ func lowerSteps(steps []markStep, by wide) int {
 	return n
 }
 
-// limit lowers the steps to at most last.
+// limit lowers the sum of the steps to at most last.
 func (m *marks) limit() {
 	if m.last.less(m.sum) {
 		m.steps = m.steps[:lowerSteps(m.steps, m.sum.subSaturating(m.last))]
@@ -107,7 +108,8 @@ func (m *marks) limit() {
 	}
 }
 
-// settle puts the marks of all holds, which begin in slot first, into steps, unless they are unmarked.
+// settle puts the marks of all holds into steps, so that last is free for a new hold. The oldest hold is in slot
+// first. If last is unmarked, the holds without steps stay without steps.
 func (m *marks) settle(first, holds uint32) {
 	if m.limit(); m.last == unmarked || m.marked == holds {
 		return
@@ -119,14 +121,14 @@ func (m *marks) settle(first, holds uint32) {
 	m.marked = holds
 }
 
-// fall lowers last by the time that was given back.
+// fall lowers last by time that was given back, unless last is unmarked.
 func (m *marks) fall(by wide) {
 	if m.last != unmarked {
 		m.last = m.last.subSaturating(by)
 	}
 }
 
-// fallAll lowers all marks by the time that was given back without a hold.
+// fallAll lowers all marks by time that was given back by another command than a settlement, as for a refund.
 func (m *marks) fallAll(by wide) {
 	m.fall(by)
 	m.sum = m.sum.subSaturating(by)
@@ -139,7 +141,8 @@ func (m *marks) fallAll(by wide) {
 	}
 }
 
-// rescale puts the marks into a new unit, rounded down. They then share no steps with the marks before.
+// rescale converts the marks from drops of one unit to drops of another unit, rounded down. If the units differ,
+// it copies the steps first, because copies of the list share them.
 func (m *marks) rescale(unit, to uint64) {
 	if unit == to {
 		return
@@ -173,8 +176,8 @@ func (a wide) inUnit(unit, to uint64) wide {
 // A markReader returns the marks of the holds of a list.
 type markReader struct {
 	list *holdList
-	n    int // steps up to the hold before
-	sum  wide
+	n    int  // number of steps up to the hold of the last call
+	sum  wide // of these steps
 }
 
 // of returns the mark of hold i. Requires: i ascends from call to call.

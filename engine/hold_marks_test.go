@@ -38,7 +38,7 @@ func (m *markModel) fall(i int, by wide) {
 	}
 }
 
-// remove removes hold i, whose mark still bounds the holds before it.
+// remove removes hold i. Its mark still bounds the holds before it.
 func (m *markModel) remove(i int) {
 	if i > 0 {
 		m.holds[i-1].mark = lower(m.holds[i-1].mark, m.holds[i].mark)
@@ -46,7 +46,7 @@ func (m *markModel) remove(i int) {
 	m.holds = slices.Delete(m.holds, i, i+1)
 }
 
-// A markWorld has a bucket with a nanosecond a permit, whose unit is 1, beside a model.
+// A markWorld has a bucket beside a model. The bucket earns a permit a nanosecond, so its unit is 1.
 type markWorld struct {
 	markModel
 	cell
@@ -113,7 +113,7 @@ func (w *markWorld) refund() {
 	holding{}.refund(&w.cell, w.now, n)
 }
 
-// rescale changes the unit to a second one and back, which must not change a mark.
+// rescale changes the unit from 1 to 7 and back, which must not change a mark.
 func (w *markWorld) rescale() {
 	w.cell.holds.rescale(1, 7)
 	w.cell.holds.rescale(7, 1)

@@ -28,7 +28,7 @@ type holdBench struct {
 const (
 	benchHeld  = 20
 	benchStep  = 1e6         // between two holds
-	benchRound = 8           // holds that are settled, and replaced, in turn
+	benchRound = 8           // holds that are settled, and then replaced, in a round
 	benchTTL   = 1_000_000e6 // longer than a benchmark keeps a hold
 )
 
@@ -48,7 +48,7 @@ func newHoldBench(p Params) *holdBench {
 	return x
 }
 
-// apply applies a call, half a benchStep to one and a half after the call before.
+// apply applies a call, 0.5 to 1.5 times benchStep after the call before.
 func (x *holdBench) apply(do func(tx *Tx)) {
 	x.now += benchStep/2 + Instant(x.rng.Int64N(benchStep))
 	x.do = do
@@ -76,9 +76,9 @@ var settleOrders = []struct {
 	{"random", func(rng *rand.Rand, n int) int { return rng.IntN(n) }},
 }
 
-// BenchmarkHolds settles and replaces holds of a key with many open holds, in turns of benchRound. It
+// BenchmarkHolds settles and replaces holds of a key with many open holds, in rounds of benchRound. It
 // reports the time to settle a hold, to take and hold permits, and to take them without a hold. It leaves out the
-// slowest hundredth of the turns, in which other processes ran.
+// slowest hundredth of the rounds, in which other processes ran.
 //
 //	go test ./engine -run=- -bench=Holds
 func BenchmarkHolds(b *testing.B) {

@@ -2,8 +2,8 @@ package engine
 
 import "sort"
 
-// entriesSince returns the number of entries at a stamp or later that count. Cost: a step for each chunk with
-// such entries.
+// entriesSince returns the number of entries at a stamp or later that have not expired. Cost: a binary search in
+// each chunk with such entries.
 func (slidingLog) entriesSince(c *cell, now, stamp Instant) (n int) {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -25,8 +25,8 @@ func (slidingLog) entriesSince(c *cell, now, stamp Instant) (n int) {
 	return n
 }
 
-// giveBackAt removes up to n permits from the entry at a stamp. Cost: linear in the entries before it, or in the
-// entries after it if these have fewer chunks, and a step for each chunk.
+// giveBackAt removes up to n permits from the entry at a stamp. Cost: a step for each chunk, and a pass over the
+// entries before this entry, or over the entries after it if fewer chunks follow than precede.
 func (g slidingLog) giveBackAt(c *cell, now, stamp Instant, n int64) {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -62,7 +62,7 @@ func (g slidingLog) giveBackAt(c *cell, now, stamp Instant, n int64) {
 	}
 }
 
-// find returns the chunk and the index of the entry at a stamp, or chunk 0.
+// find returns the chunk and the index of the entry at a stamp, or chunk 0. Requires: the log has a chunk.
 func (l *logState) find(c *cell, stamp Instant) (chunkRef, int) {
 	for r, _ := l.chunkAt(c, stamp); r != 0; {
 		words := c.chunks.words(r)
@@ -82,7 +82,7 @@ func (l *logState) find(c *cell, stamp Instant) (chunkRef, int) {
 	return 0, 0
 }
 
-// before returns the running total before entry i of a chunk, or expired if that is later.
+// before returns the running total before entry i of a chunk, or expired if expired is greater.
 func (l *logState) before(c *cell, r chunkRef, i int) (total uint32) {
 	words := c.chunks.words(r)
 	previous := chunkRef(words[chunkLinks] >> 32)
@@ -119,8 +119,8 @@ func (l *logState) startIsNear(c *cell, r chunkRef) bool {
 	}
 }
 
-// raiseBefore raises the running totals before entry i of a chunk, as if n of its permits had been taken and
-// had expired before all others.
+// raiseBefore removes n permits from entry i of a chunk: it raises expired and the running totals of all earlier
+// entries by n. So the permits seem to have been taken, and to have expired, before the first entry.
 func (l *logState) raiseBefore(c *cell, r chunkRef, i int, n uint32) {
 	l.expired += n
 	for r != 0 {
@@ -134,7 +134,7 @@ func (l *logState) raiseBefore(c *cell, r chunkRef, i int, n uint32) {
 	}
 }
 
-// lowerFrom lowers the running totals from entry i of a chunk on.
+// lowerFrom removes n permits from entry i of a chunk: it lowers granted and the running totals from this entry on.
 func (l *logState) lowerFrom(c *cell, r chunkRef, i int, n uint32) {
 	l.granted -= n
 	for r != 0 {

@@ -25,7 +25,7 @@ func (s *shard) settleHolds(now Instant, pl place) {
 	s.store(pl, now.after(c.meter().until(c, now, 0)))
 }
 
-// settleEnded settles the holds that have ended. It changes the items of the list. It returns the number
+// settleEnded settles the holds that have ended. It changes the holds of the list. It returns the number
 // of entries of a log that it visited. Cost: linear in the holds and in these entries.
 func (c *cell) settleEnded(now Instant) (entries int) {
 	items := c.holds.items()
@@ -39,8 +39,8 @@ func (c *cell) settleEnded(now Instant) (entries int) {
 	return 0
 }
 
-// settleHold ends hold i now: it gives its permits back except keep, and leaves the list. It changes the holds of
-// the list. Requires: no hold has ended.
+// settleHold gives the permits of hold i back, except keep permits, and removes the hold. It changes the holds of
+// the list. Requires: no hold of the list has ended.
 func (c *cell) settleHold(now Instant, i int, keep int64) {
 	h := &c.holds.items()[i]
 	h.keep = min(keep, h.n)
@@ -64,8 +64,8 @@ func endedAmount(now Instant) amountOf {
 	}
 }
 
-// giveBackHolds gives permits of the holds from index from up to to back, as if they had never been taken. It
-// leaves the holds in the list. It returns the number of entries of a log that it visited.
+// giveBackHolds gives back permits of the holds in [from, to), as if they had never been taken. It leaves the holds
+// in the list. It returns the number of entries of a log that it visited.
 func (c *cell) giveBackHolds(now Instant, from, to int, amount amountOf) (entries int) {
 	ref := c.bare()
 	switch {
@@ -90,8 +90,8 @@ func (c *cell) giveBackTime(now Instant, from, to int, amount amountOf) {
 		owed     = b.owed(c, now)
 		items    = l.items()
 		older, _ = l.split(l.gap + uint32(from))
-		kept     = len(older) // steps up to hold i that are not lowered to 0
-		next     = kept
+		kept     = len(older) // number of steps up to hold i that are not lowered to 0
+		next     = kept       // index of the first step after hold i
 		mark     = l.sumOf(kept)
 	)
 	for i := from; i < to; i++ {

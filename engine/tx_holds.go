@@ -96,7 +96,8 @@ func (tx *Tx) idOf(hold uint64) []byte {
 	return nil
 }
 
-// MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1).
+// MayHold reports whether a key has fewer than MaxHolds holds that have not ended. Cost: O(1), or a pass over
+// the holds if the key has MaxHolds holds.
 func (tx *Tx) MayHold(key []byte) bool {
 	e, there := tx.Find(key)
 	if !there {
@@ -149,9 +150,10 @@ func (tx *Tx) holder(key []byte) (e Entry, found bool) {
 
 // Settle ends holds of a key. Each hold gives back its permits except Keep, as if they had never been taken.
 // found is the number of holds that were still in the list, and unused the sum of N - Keep over these holds.
-// A hold that is missing gives nothing back. Requires: the holds are in the order of their stamps. Cost of
-// a hold: a binary search, and a pass over the holds before it, or after it if these are fewer; for a log also
-// over the entries before or after its entry. The work that it counts is an upper bound.
+// A hold that is missing gives nothing back. Requires: the holds are in the order of their stamps. Cost of each
+// hold: a binary search, a pass over the holds before it, or after it if these are fewer, and a move of the later
+// steps of marks; for a log also a pass over the entries before or after its entry. The work that Settle counts
+// is a pass over all holds of the key, and over the entries of a log from the first hold on.
 func (tx *Tx) Settle(key []byte, holds ...Hold) (found int, unused int64) {
 	e, there := tx.holder(key)
 	if !there {

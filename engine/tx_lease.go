@@ -1,8 +1,8 @@
 package engine
 
-// SetLease gives the lease of a holder another end, earlier or later than before. reset is the time until
-// the last lease of the key ends. found is false, and nothing changes, if the holder has no lease of the key.
-// Requires: end is after Now, by at most MaxPeriod. Cost: O(log holders). It needs no memory.
+// SetLease sets the end of a holder's lease, which may move it to an earlier or a later time. reset is the time
+// until the last lease of the key ends. found is false, and nothing changes, if the holder has no lease of the
+// key. Requires: end is after Now, by at most MaxPeriod. Cost: O(log holders). It needs no more memory.
 func (tx *Tx) SetLease(key, holder []byte, end Instant) (reset Span, found bool) {
 	e, there := tx.Find(key)
 	if !there {

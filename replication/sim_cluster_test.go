@@ -98,7 +98,7 @@ type simProcess struct {
 	on   *simNode
 	host *simHost
 	node *Node
-	// rules are those by which the node decides.
+	// rules are the rules by which the node decides.
 	rules simtest.Rules
 	gone  chan struct{} // closed when it has crashed or ended
 

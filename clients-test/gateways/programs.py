@@ -156,7 +156,7 @@ class Language(typing.NamedTuple):
     gateway: str  # the file of the block
     file: str  # the file of the program
     program: str
-    times: tuple  # times on the page, each followed by that of the cases
+    times: tuple  # times on the page, each followed by the time for the cases
     build: list  # the command that compiles the files
     run: list  # the command that runs the program; the port follows
 

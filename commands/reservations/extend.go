@@ -85,7 +85,7 @@ func (w *worker) more(tx *engine.Tx, r *record, n int64) (wrong string) {
 			continue
 		}
 		op := engine.Op{Kind: engine.Take, Mode: l.mode, Params: l.params, N: n, Key: l.key}
-		if !mayHold(tx, &op) { // without the key, for which the client may have no pattern
+		if !mayHold(tx, &op) { // the error has no key: the client may have no pattern for it
 			return fullOf("a limit of the reservation")
 		}
 		w.ops = append(w.ops, op)

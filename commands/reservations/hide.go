@@ -2,15 +2,15 @@ package reservations
 
 import "limitsrv/engine/answer"
 
-// Hide returns the answer of a call of Reserved or ReservedOf with nil in place of each name for which may is
-// false: of the keys of the limits, or of the ids. Without such a name it returns the same bytes. An answer
-// without names, which is nil or an error, stays. Requires: data is the answer of such a call.
+// Hide returns data with nil in place of each name for which may returns false. data is the answer of a call of
+// Reserved, with the keys of limits as names, or of ReservedOf, with ids as names. Hide returns data itself if it
+// has no such name, for example because it is nil or an error.
 func Hide(data []byte, may func(name []byte) bool) []byte {
 	v, rest, _ := answer.Next(data)
 	if v.Kind != answer.Map && v.Kind != answer.Array {
 		return data
 	}
-	for range v.Len - 1 { // no value before the rows has values within
+	for range v.Len - 1 { // the values before the rows are neither arrays nor maps
 		_, rest, _ = answer.Next(rest)
 	}
 	rows, rest, _ := answer.Next(rest)

@@ -14,8 +14,8 @@ import (
 // leaseLimit is the number of leases of the key "streams" of a borrower.
 const leaseLimit = 3
 
-// A borrower reserves leases of one key, and knows the end of each: a model of leases that the reservations
-// of ids hold.
+// A borrower reserves leases of one key. It has the end of the reservation of each id, as a reference model of
+// the leases.
 type borrower struct {
 	*world
 	ends map[string]engine.Instant // of open reservations
@@ -118,8 +118,8 @@ func (x *borrower) check(what string) {
 	}
 }
 
-// TestLeases is the law of leases in reservations: exactly the reservations that are open hold a lease, until
-// their ends, and never more than the limit. A node that sweeps, and starts from snapshots, agrees.
+// TestLeases requires that exactly the open reservations hold a lease, and never more leases than the limit. A node
+// that sweeps, and that starts from snapshots, must agree.
 func TestLeases(t *testing.T) {
 	seed := testwait.Seed(t)
 	seen := map[string]int{}
@@ -158,7 +158,7 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// freeze reads a snapshot after further changes. It must be the state before them.
+// freeze begins a snapshot, makes changes, and reads the snapshot. It must have the state before the changes.
 func (x *borrower) freeze() {
 	want := x.e.Digest(x.now)
 	n := x.e.Freeze()

@@ -49,7 +49,7 @@ type layer struct {
 }
 
 // A limit is a limit of a reservation. A fixed limit keeps its permits unless the reservation is
-// canceled, except a lease, which ends with the reservation.
+// canceled. A limit with leases is fixed too, but its lease ends with the reservation.
 type limit struct {
 	index  int // in the record
 	fixed  bool

@@ -37,9 +37,8 @@ const (
 // Reserve replaces the ops of a batch from index first on, which are one request, by a call that reserves
 // their permits under an id. The call refers to id and to the keys of the ops. Its head is the hash of
 // the request in 8 bytes; a byte of flags; ttl, keep and fixed. Requires: the ops are Takes of at most
-// engine.MaxGroup limits with different keys; by rules a Needs precedes them, they may have modes, there
-// may be guards, and limits may be Acquires of the holder id that are fixed. id has 1 to engine.MaxIDBytes
-// bytes.
+// engine.MaxGroup limits with different keys. By rules, a Needs precedes the ops, ops may have modes, there may
+// be guards, and a fixed limit may have an Acquire with id as the holder. id has 1 to engine.MaxIDBytes bytes.
 func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
 	head := make([]byte, 0, reserveHeadBytes)
 	head = append(binary.LittleEndian.AppendUint64(head, t.Request), 0)
@@ -214,8 +213,8 @@ func (w *worker) limits() iter.Seq[member] {
 	}
 }
 
-// mayHold reports whether the key of an op may have a further hold. A limit in shadow must not refuse
-// the request: its op then only looks, so that nothing is held.
+// mayHold reports whether the key of an op may have a further hold. A limit in shadow must not deny the
+// request: if its key is full, mayHold turns its op into a look, so that it holds nothing, and returns true.
 func mayHold(tx *engine.Tx, op *engine.Op) bool {
 	switch {
 	case tx.MayHold(op.Key):

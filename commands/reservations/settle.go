@@ -118,7 +118,8 @@ func answerState(c *engine.Call, done bool, state string, n, wait int64) {
 
 // commit applies a call of Commit: of each limit the oldest permits are used first, the rest is
 // given back, and permits used beyond the reservation are charged.
-// A limit has no part in the permits of an extension that it missed. Leases end, and their numbers have no effect.
+// A limit has no part in the permits of an extension that it missed. A lease ends, and the number for its limit has
+// no effect.
 func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 	r, ok := w.open(tx, c)
 	if !ok {

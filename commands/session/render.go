@@ -166,13 +166,13 @@ type runLength struct {
 	calls  int64
 	failed int64
 	each   int64 // nanoseconds of each call
-	// hits and misses are keys that a reading command found and those that are missing.
+	// hits and misses are numbers of keys that a reading command found and did not find.
 	hits, misses int64
 	// requests are the calls of a command that Decides.
 	requests [Outcomes + 1]int64
 }
 
-// begin writes the counts of the last command down if the next one is another.
+// begin flushes the counts of the last command if c is another command.
 func (r *runLength) begin(c *Spec) {
 	if c != r.last {
 		r.flush()

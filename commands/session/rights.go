@@ -178,8 +178,8 @@ func (s *Session) judges(c *Spec, args [][]byte, err *error) bool {
 	return s.judges(c, args, err)
 }
 
-// limitedTo returns the rights of the user if a command's answer may have names that they do not allow, or
-// else nil.
+// limitedTo returns the rights of the user if the answers of a command may have names that these rights do not
+// allow. Otherwise it returns nil.
 func (s *Session) limitedTo(spec *Spec) *auth.Rights {
 	if spec.Hide == nil || s.account == nil {
 		return nil

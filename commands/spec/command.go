@@ -80,9 +80,9 @@ type Ops struct {
 	// Reply writes one reply for the ops that Parse appended; ds[i] is the decision on
 	// ops[i]. nil: the last op is a Do, and the answer of its call is the reply.
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
-	// Hide returns the answer of the call with nil in place of each name for which may is false, because the
-	// client has no pattern for it. nil: the answer has no names of other keys than those of the line. It must
-	// be nil unless Reply is nil.
+	// Hide returns the answer of the call with nil in place of each name for which may returns false, because the
+	// client has no pattern for the name. Without Hide, answers have no names except keys of the command line.
+	// A command with Hide must not have Reply.
 	Hide func(answer []byte, may func(name []byte) bool) []byte
 	// Before is the maximum number of words for scripts at level 1 of calls; 0: as from level 2 on.
 	Before int

@@ -19,7 +19,7 @@ func (e *env) addBudget(name, ours, theirs, ratio string, c check) {
 // decisions, which are counted once these replies have arrived.
 type dialogue func(conn, turn int, dst []byte) (requests []byte, replies, decisions int)
 
-// converse repeats a dialogue on each of some connections for a time.
+// converse repeats a dialogue on each of conns connections, for the time lasting.
 func (s *side) converse(ctx context.Context, conns int, lasting time.Duration, d dialogue) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
@@ -61,7 +61,7 @@ func (s *side) converse(ctx context.Context, conns int, lasting time.Duration, d
 const (
 	budgetConns   = 50
 	budgetKeys    = 1000
-	mixedPipeline = 20 // 5 % of it is a request
+	mixedPipeline = 20 // a command is 5 % of it
 
 	// No benchmark uses up this limit, and a key is not reset meanwhile, so that its holds stay.
 	budgetLimit = "1000000"

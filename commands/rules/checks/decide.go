@@ -161,7 +161,7 @@ func (c *Check) setRow(r *Row, m *Met, d *engine.Decision) {
 	case c.settles && l.HasLeases():
 		r.Allowed, r.WaitMillis = true, 0
 	case c.settles:
-	case c.reserves && c.hitsOf(m) == 0 && l.HasLeases(): // it takes no lease, and so does not wait for one
+	case c.reserves && c.hitsOf(m) == 0 && l.HasLeases(): // without hits it takes no lease, so it has no wait
 		r.WaitMillis = 0
 	case (c.peek || c.hitsOf(m) == 0) && l.HasLeases():
 		r.Allowed = d.Wait == engine.Span{}

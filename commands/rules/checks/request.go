@@ -58,8 +58,8 @@ func (q *Request) hits(m *rules.Met) int64 {
 	return n
 }
 
-// holder returns the holder of the leases that the request takes: the id of a reservation, so that no two
-// reservations share a lease, or else ID.
+// holder returns the holder of the leases that the request takes. With RESERVE it is the id of the reservation, so
+// that no two reservations share a lease. Otherwise it is ID.
 func (q *Request) holder() []byte {
 	if q.Reserve != nil {
 		return q.Reserve

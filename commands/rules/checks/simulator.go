@@ -48,7 +48,8 @@ func (s *Simulator) Ask(q *Request) (*Answer, error) {
 	return a, err
 }
 
-// decide decides the request that was appended. The ops and decisions are valid until the next request.
+// decide applies the request that Ask has appended, and reserves it if it has Reserve. The ops and decisions are
+// valid until the next request.
 func (s *Simulator) decide(q *Request) ([]engine.Op, []engine.Decision, error) {
 	if t, ok := s.check.Reserves(q); ok && q.Reserve != nil {
 		reservations.Reserve(&s.batch, 0, q.Reserve, t)
@@ -74,8 +75,8 @@ type Settled struct {
 	WaitMillis int64
 }
 
-// Settle applies a call on a reservation that build appends: reservations.Extend, Commit or Cancel. The error
-// is the answer of the call.
+// Settle applies the call that build appends: reservations.Extend, Commit or Cancel. It returns an error if the
+// call answers with an error.
 func (s *Simulator) Settle(build func(b *engine.Batch)) (x Settled, err error) {
 	s.batch.Reset()
 	build(&s.batch)

@@ -112,7 +112,7 @@ func (r *runner) begin(s *source.Step) {
 	}
 }
 
-// keep returns the tokens to keep, or other if a step does not say it.
+// keep returns the tokens to keep, or other if the step has no word keep.
 func keep(k source.CaseKeep, other int64) int64 {
 	switch {
 	case k.All:

@@ -75,7 +75,7 @@ func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
 	return x
 }
 
-// reservation calls read for each word of a mapping. ok is false if it has a mistake.
+// reservation calls read for each allowed word of a mapping. ok is false if the mapping has a mistake.
 func (r *reader) reservation(n *yaml.Node, name string, allowed []string, read func(f field)) (ok bool) {
 	before := len(r.mistakes)
 	fields, mark, _ := r.words(n, name)

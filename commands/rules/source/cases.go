@@ -9,14 +9,14 @@ type Scenario struct {
 	Steps []Step    // never empty
 }
 
-// A Step is a request, once or several times at the same instant, an end or an extension of a reservation, or
-// the setting of an override.
+// A Step is a request, an extension or a settlement of a reservation, or the setting of an override. All but the
+// setting may be repeated at the same instant.
 type Step struct {
 	At
 	Since time.Duration // from Start, not less than Since of the step before
 	// Override, unless nil, is set or dropped instead of a request.
 	Override *CaseOverride
-	// Settlement, unless nil, is made instead of a request.
+	// Settlement, unless nil, is applied instead of a request.
 	Settlement *CaseSettlement
 	Domain     string
 	// Descriptors have their attributes in the order of the text.
@@ -28,7 +28,7 @@ type Step struct {
 	Used    bool
 	ID      string
 	Peek    bool
-	// Reserve, unless nil, has the request reserved if it passes.
+	// Reserve, unless nil, reserves the tokens of the request if it passes.
 	Reserve *CaseReserve
 	Times   int // 1 to MaxCases
 	Expect  []Expectation
@@ -50,9 +50,9 @@ type CaseReserve struct {
 
 // A CaseSettlement is an extension, a commit or a cancel, as RL.EXTEND, RL.COMMIT and RL.CANCEL.
 type CaseSettlement struct {
-	Word   string // of the step
+	Word   string // extend, commit or cancel
 	ID     string
-	TTL    time.Duration // of an extension, as By and Keep
+	TTL    time.Duration // TTL, By and Keep are of an extension
 	By     int64         // 0 to engine.MaxN
 	Keep   CaseKeep
 	Actual []int64 // of a commit: 1 to engine.MaxGroup numbers from 0 to engine.MaxN

@@ -18,7 +18,7 @@ var (
 	caseWords = []string{"start", "steps"}
 	stepWords = []string{"at", "ask", "override", wordExtend, wordCommit, wordCancel, "domain", "hits", "id", "peek", "by",
 		"reserve", "times", "expect"}
-	// insteadWords are words for a step without a request, and the other words that the step may have.
+	// insteadWords are, by the word of a step without a request, the other words that the step may have.
 	insteadWords = map[string]string{"override": "at and expect", wordExtend: "at, times and expect",
 		wordCommit: "at, times and expect", wordCancel: "at, times and expect"}
 )
@@ -190,7 +190,8 @@ func (r *reader) finish(n *yaml.Node, mark int, s *Step) {
 	}
 }
 
-// checkInstead records the words that a step without a request may not have. The words stand from mark on.
+// checkInstead records a mistake for each word that a step without a request may not have. The fields of the step
+// start at mark.
 func (r *reader) checkInstead(mark int) {
 	for _, instead := range stepWords {
 		others, ok := insteadWords[instead]

@@ -34,7 +34,7 @@ type History struct {
 	Bounded  bool // a memory bound with eviction was set
 	Faults   []string
 	batch    engine.Batch
-	// ruledSeen are the outcomes of calls on reservations by rules, after Check.
+	// ruledSeen has the number of each outcome of calls on reservations by rules. Check sets it.
 	ruledSeen map[string]int
 }
 

@@ -7,9 +7,9 @@ import (
 	"limitsrv/engine"
 )
 
-// A ledger has the reservations by rules, and the tokens that count of each limit. It is the reference
-// model of the laws of reservations: what counts is what was reserved while a reservation is open, its KEEP
-// when it has expired, and the number used when it is settled, each as if taken at its time.
+// A ledger has the reservations by rules, and the tokens of each limit that count. It is the reference model of
+// the laws of reservations. An open reservation counts with the tokens that it reserved, an expired reservation
+// with its KEEP, and a settled reservation with the number used. All count from the time when they were taken.
 type ledger struct {
 	ids    map[string]*ruledReservation
 	limits map[string]*ledgerLimit
@@ -57,8 +57,8 @@ type ruledReservation struct {
 	parts   []*ledgerPart
 }
 
-// at returns the state of a reservation at now; "" if its id is forgotten. An expired reservation keeps
-// its KEEP from then on.
+// at returns the state of a reservation at now, or "" if its id is forgotten. If the reservation has just expired,
+// at reduces its tokens to KEEP.
 func (r *ruledReservation) at(now engine.Instant) string {
 	if r == nil {
 		return ""
@@ -79,7 +79,7 @@ func (r *ruledReservation) at(now engine.Instant) string {
 	return r.state
 }
 
-// use leaves n of the tokens, the oldest, and returns the number that is lacking.
+// use keeps the n oldest tokens, and returns the number of tokens that are missing to n.
 func (p *ledgerPart) use(n int64) (beyond int64) {
 	for i := range p.taken {
 		p.taken[i].n = min(p.taken[i].n, n)
@@ -123,7 +123,7 @@ func (l *ledger) limit(op *engine.Op, rule string) *ledgerLimit {
 	return x
 }
 
-// variable are the parts that extensions and commits change. The parts of the trial rule are in no ledger.
+// variable returns the parts that extensions and commits change. A ledger has no parts of the trial rule.
 func (r *ruledReservation) variable() []*ledgerPart {
 	return slices.DeleteFunc(slices.Clone(r.parts), func(p *ledgerPart) bool { return p.limit.rule == fixedRule })
 }

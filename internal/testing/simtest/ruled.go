@@ -25,7 +25,7 @@ const (
 )
 
 // ruledRules are versions of the rules for reservations. The windows of a limit are the same in all
-// versions, because a changed window makes a limit stricter than its reservations.
+// versions, because a limit with a changed window no longer gives tokens of its reservations back.
 var ruledRules = func() (all []string) {
 	for _, v := range []struct {
 		calls, tokens, money int
@@ -84,8 +84,8 @@ func planOf(number int) *ruledPlan {
 }
 
 // ruled adds a step of a new or a recent reservation by rules, or a load of other rules. A node decides
-// by its own rules, which may be older than the rules in force; sometimes by still older rules.
-// It adds another reservation if the client's node has no rules that it can compile.
+// by its own rules, which may be older than the rules in force, and sometimes by still older rules.
+// If the client's node has no compiled rules, ruled adds a step of a reservation without rules.
 func (w *Workload) ruled(r *Request, rng *rand.Rand) {
 	state := w.Known.State
 	if state == nil || state.Err != nil {
@@ -144,8 +144,8 @@ func (p *ruledPlan) extend(b *engine.Batch, id []byte) {
 // commit appends the call that settles a reservation.
 func (p *ruledPlan) commit(b *engine.Batch, id []byte) { reservations.Commit(b, id, []int64{p.actual}) }
 
-// limitOf returns the rule of the key of a limit of ruledRules; ok is false if the key is of no limit,
-// because the request met none.
+// limitOf returns the rule of ruledRules that the key of a limit belongs to. ok is false if the key is of no
+// limit, because the request met no limit.
 func limitOf(key []byte) (rule string, ok bool) {
 	parts := bytes.Split(key, []byte("|"))
 	if len(parts) < 2 {

@@ -192,8 +192,8 @@ func (x *ruledCheck) seeReserve(a *Applied, c *engine.Call, id string) {
 	}
 }
 
-// decided returns the outcome of a request, and sets the parts that its reservation then has; "" if it was
-// not decided: the rules have changed, or there is no memory. It checks the decision on a new request.
+// decided returns the outcome of a request, or "" if the request was not decided, because the rules have changed or
+// there is no memory. It sets the parts of the reservation, and checks the decision on a new request.
 func (x *ruledCheck) decided(a *Applied, fresh *ruledReservation, id string) (outcome string) {
 	outcome, fits, unsure := "granted", true, false
 	for i := range x.reply.Ops {

@@ -14,8 +14,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A ruledPlay makes a history of reservations by rules by hand, on an engine in whose state the log is
-// not all: see secretly.
+// A ruledPlay makes a history of reservations by rules by hand, on an engine that also applies batches that
+// are not in the log: see secretly.
 type ruledPlay struct {
 	History
 	state *live.State

@@ -50,7 +50,7 @@ type Workload struct {
 }
 
 // Known are the versions of the rules in use and of their documents, and the rules by which the client's
-// node decides; nil: the client asks no node by rules.
+// node decides. State is nil if the client sends no requests by rules.
 type Known struct {
 	Rules, Documents uint64
 	State            *live.State
