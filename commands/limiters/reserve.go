@@ -67,8 +67,8 @@ var Reserved = spec.Command{
 	Summary: "Returns a reservation as a map: state, n, keep, age_ms, ttl_ms, remembered_ms, and of each limit its key, " +
 		"algorithm and tokens. nil for an unknown id. With KEY it returns the open reservations of a limit, the newest " +
 		"first: [cursor, [[id, n, keep, age_ms, ttl_ms], ...]], with a row for each RL.RESERVE and each RL.EXTEND BY, and " +
-		"at most count rows, 10 without COUNT. CURSOR continues there, until the cursor is 0. A key or an id that is not " +
-		"in the patterns of the user is nil.",
+		"at most count rows, 10 without COUNT. CURSOR continues there, until the cursor is 0. A key or an id that " +
+		"matches no pattern of the user is nil.",
 	Complexity: "O(limits), or O(count)", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.ReadOnly | spec.NoScript, Keys: spec.Keys{First: 1, Last: 1, Step: 1, Word: wordKey},
 	Body: &spec.Ops{Parse: opReserved, Hide: reservations.Hide},

@@ -14,7 +14,7 @@ func checkReserve(r *rules.Result, q *Request) error {
 	}
 	for i := range r.Limits {
 		if m := &r.Limits[i]; m.Limit.HasLeases() && len(q.ID) > 0 {
-			return resp.NewError("ERR", m.Name()+" counts leases: with RESERVE the holder is the id of the reservation, so "+
+			return resp.NewError("ERR", m.Name()+" has leases: with RESERVE their holder is the id of the reservation, so "+
 				"leave out ID")
 		}
 	}

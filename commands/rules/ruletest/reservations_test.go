@@ -76,7 +76,7 @@ c:8: the request is an error: BUSYKEY id 'r' is of another request
 c:4: the words of reserve are id, ttl, keep or partial, got 'by'
 c:5: keep must be all or a whole number from 0 to 2000000000001, got 'some'
 c:6: a step with reserve may not have by or peek
-c:7: expect must have fields of the answer: of extend, commit and cancel done, state, n and wait_ms, of ask the other fields, got done
+c:7: expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; allowed, limit, remaining, wait_ms, reset_ms, rule and reason for ask; got done
 c:8: a step with commit may only have at, times and expect, got ask
 c:9: extend must have the words id and ttl, as in {id: r1, ttl: 30s}
 c:10: ttl must be a duration of 1us to 10 years, such as 500ms, 10m or 1d, got '0s'
@@ -84,7 +84,7 @@ c:11: actual must be a number or a list of 1 to 64 numbers, got a list of 0
 c:12: actual must be a whole number from 0 to 2000000000001, without quotes, got '-1'
 c:13: cancel must have the word id, as in {id: r1}
 c:14: a step with commit may only have at, times and expect, got cancel
-c:15: expect must have fields of the answer: of extend, commit and cancel done, state, n and wait_ms, of ask the other fields, got allowed
+c:15: expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; allowed, limit, remaining, wait_ms, reset_ms, rule and reason for ask; got allowed
 c:16: a step with override may only have at and expect, got cancel
 `},
 	} {
