@@ -15,6 +15,12 @@ func (h *Handler) removeMonitor(s *Session) {
 	h.hooks.set(monitored, len(h.hub.monitors) > 0)
 }
 
+// observe shows a gathered command to monitors, and notes the keys that the client will be told about.
+func (s *Session) observe(c *Spec, args [][]byte) {
+	s.feedMonitors(c, args)
+	s.trackReads(c, args)
+}
+
 // feedMonitors sends a command to the monitors, if there are any.
 func (s *Session) feedMonitors(c *Spec, args [][]byte) {
 	if s.h.hooks.Load()&monitored == 0 || s.again || c.Flags&spec.Admin != 0 {

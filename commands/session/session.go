@@ -179,8 +179,7 @@ func (s *Session) logSlow(c *Spec, args [][]byte, nanos int64) {
 // gather appends the ops of a command to the batch.
 func (s *Session) gather(c *Spec, args [][]byte) {
 	if s.tracks != nil || s.h.hooks.Load()&monitored != 0 {
-		s.feedMonitors(c, args)
-		s.trackReads(c, args)
+		s.observe(c, args)
 	}
 	batch := &s.gathered().batch
 	before, calls := len(batch.Ops), len(batch.Calls)

@@ -37,7 +37,7 @@ func TestReservations(t *testing.T) {
 - {ask: *a, hits: 9000, reserve: {id: s, ttl: 30s, partial: true, keep: all}, expect: {allowed: 1000}}
 - {at: 30s, extend: {id: r, ttl: 30s}, expect: {done: 0, state: expired, n: 1200}}
 - {ask: *a, hits: 7800, expect: {allowed: 1}}
-- {commit: {id: r, actual: [1, 1300]}, expect: {done: 1, state: late, n: 1}}
+- {commit: {id: r, actual: [1, 1300]}, expect: {done: 1, state: late, n: 1300}}
 - {ask: &b {domain: chat, tenant: b}, hits: 9000, reserve: {id: b, ttl: 30s}, expect: {allowed: 1}}
 - {cancel: {id: b}, expect: {done: 1, state: canceled}}
 - {ask: *b, hits: 1, peek: true, expect: {rule: calls/log-1h, remaining: 60}}

@@ -287,8 +287,8 @@ func (r *reader) expect(n *yaml.Node, s *Step) (all []Expectation) {
 			continue
 		}
 		if !e.Field.answersTo(s) {
-			r.mistake(f.key, "expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; allowed, "+
-				"limit, remaining, wait_ms, reset_ms, rule and reason for ask; got "+f.word)
+			r.mistake(f.key, "expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; "+
+				"allowed, limit, remaining, wait_ms, reset_ms, rule and reason for ask; got "+f.word)
 			continue
 		}
 		values := []*yaml.Node{f.value}
