@@ -283,6 +283,7 @@ func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
 		}
 		c.apply(t, possible[i%len(possible)], rng, p, seen)
 	}
+	p.awaitDenial(t)
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}

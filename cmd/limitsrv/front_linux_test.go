@@ -43,6 +43,7 @@ func TestFrontUnderFaults(t *testing.T) {
 			c.apply(t, f, rng, p, seen)
 		}
 	}
+	p.awaitDenial(t)
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"limitsrv/internal/testing/testwait"
@@ -187,14 +188,24 @@ func (p *loadClients) audit(w *wire) error {
 	return errors.Join(failures...)
 }
 
+// awaitDenial waits until a client was denied: on a busy machine that takes longer than the faults.
+func (p *loadClients) awaitDenial(t *testing.T) {
+	t.Helper()
+	await(t, "a client is denied", func() bool { _, denied, _ := p.counts(); return denied > 0 })
+}
+
 // counts returns the number of grants, denials and uncertain takes of all
-// permitHistories.
+// permitHistories so far.
 func (p *loadClients) counts() (given, denied, doubted int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, b := range p.all {
 		if c, ok := b.(*permitHistory); ok {
+			c.mu.Lock()
 			given += len(c.grants)
 			denied += c.denials
 			doubted += len(c.doubts)
+			c.mu.Unlock()
 		}
 	}
 	return given, denied, doubted
