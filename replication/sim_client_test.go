@@ -13,7 +13,7 @@ const simClients = 4
 // simPatience bounds a client's wait for an answer; no node may take longer.
 const simPatience = 20 * time.Second
 
-// request returns the request of a call of a client whose node decides by rules.
+// request returns the next request of a client. rules are those of its node.
 func (c *simCluster) request(rules simtest.Rules) simtest.Request {
 	known := c.history.Known()
 	known.State = rules.Current()

@@ -88,17 +88,6 @@ c:15: expect must have fields of the answer: done, state, n and wait_ms for exte
 c:16: a step with override may only have at and expect, got cancel
 `},
 	} {
-		scenarios, err := source.ParseCases(source.File{Name: "c",
-			Text: []byte("start: 2026-11-22T00:00:00Z\nsteps:" + tt.steps)})
-		got := ""
-		if err != nil {
-			got = err.Error() + "\n"
-		}
-		for _, d := range Run(set, scenarios).Differences {
-			got += d.Error() + "\n"
-		}
-		if got != tt.want {
-			t.Errorf("%s:\n%swant:\n%s", tt.name, got, tt.want)
-		}
+		checkSteps(t, set, tt.name, tt.steps, tt.want)
 	}
 }

@@ -88,19 +88,24 @@ func (r *runner) run(s *source.Step) {
 	for n := range s.Times {
 		r.result.Requests++
 		a, err := r.simulator.Ask(q)
-		switch {
-		case expectsError(s):
-			r.compareError(s, n, err)
-		case err == nil:
-			r.failure = ""
-			if n == 0 && a.Reason == checks.None {
-				r.warnUnlimited(s)
-			}
-			r.compare(s, n, func(f source.Field) string { return text(f, a) })
-		case err.Error() != r.failure:
-			r.failure = err.Error()
-			r.differ(s, s.At, n, "the request is an error: "+r.failure)
+		if n == 0 && err == nil && !expectsError(s) && a.Reason == checks.None {
+			r.warnUnlimited(s)
 		}
+		r.answered(s, n, "request", err, func(f source.Field) string { return text(f, a) })
+	}
+}
+
+// answered compares the answer to a request or a settlement, what, with the expectations of its step.
+func (r *runner) answered(s *source.Step, n int, what string, err error, text func(f source.Field) string) {
+	switch {
+	case expectsError(s):
+		r.compareError(s, n, err)
+	case err == nil:
+		r.failure = ""
+		r.compare(s, n, text)
+	case err.Error() != r.failure:
+		r.failure = err.Error()
+		r.differ(s, s.At, n, "the "+what+" is an error: "+r.failure)
 	}
 }
 
@@ -141,16 +146,7 @@ func (r *runner) settle(s *source.Step) {
 	for n := range s.Times {
 		r.result.Requests++
 		settled, err := r.simulator.Settle(build)
-		switch {
-		case expectsError(s):
-			r.compareError(s, n, err)
-		case err == nil:
-			r.failure = ""
-			r.compare(s, n, func(f source.Field) string { return settledText(f, &settled) })
-		case err.Error() != r.failure:
-			r.failure = err.Error()
-			r.differ(s, s.At, n, "the "+x.Word+" is an error: "+r.failure)
-		}
+		r.answered(s, n, x.Word, err, func(f source.Field) string { return settledText(f, &settled) })
 	}
 }
 

@@ -148,18 +148,24 @@ c:7: expect has either error or fields of an answer, which an override does not 
 c:8: expect has either error or fields of an answer, which an override does not have, got error
 `},
 	} {
-		scenarios, err := source.ParseCases(source.File{Name: "c",
-			Text: []byte("start: 2026-11-22T00:00:00Z\nsteps:" + tt.steps)})
-		got := ""
-		if err != nil {
-			got = err.Error() + "\n"
-		}
-		for _, d := range Run(set, scenarios).Differences {
-			got += d.Error() + "\n"
-		}
-		if got != tt.want {
-			t.Errorf("%s:\n%swant:\n%s", tt.name, got, tt.want)
-		}
+		checkSteps(t, set, tt.name, tt.steps, tt.want)
+	}
+}
+
+// checkSteps compares the mistakes and differences of steps with those wanted, a line each.
+func checkSteps(t *testing.T, set *rules.Set, name, steps, want string) {
+	t.Helper()
+	scenarios, err := source.ParseCases(source.File{Name: "c",
+		Text: []byte("start: 2026-11-22T00:00:00Z\nsteps:" + steps)})
+	got := ""
+	if err != nil {
+		got = err.Error() + "\n"
+	}
+	for _, d := range Run(set, scenarios).Differences {
+		got += d.Error() + "\n"
+	}
+	if got != want {
+		t.Errorf("%s:\n%swant:\n%s", name, got, want)
 	}
 }
 

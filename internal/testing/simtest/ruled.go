@@ -20,7 +20,7 @@ const (
 	// ruledID is the prefix of ids of reservations by rules, and ruledDomain the domain of these rules.
 	ruledID     = "ruled:"
 	ruledDomain = "ruled"
-	// fixedRule is the rule whose limits take one token of each request, and trialRule a rule in shadow.
+	// fixedRule is a rule whose limits take one token of each request. trialRule is a rule in shadow.
 	fixedRule, trialRule = "calls", "trial"
 )
 

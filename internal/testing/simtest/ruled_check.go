@@ -18,7 +18,7 @@ type ruledCheck struct {
 	ledger
 	seen  map[string]int // outcomes
 	reply reservations.Reply
-	// lacking are ids and keys of limits that were evicted, or of which the log may lack a call.
+	// lacking has the ids and keys that are not compared: they were evicted, or the log may lack a call on them.
 	lacking map[string]bool
 }
 
