@@ -249,11 +249,13 @@ func (n *Node) found() fronts.Found {
 // watched waits for news for a front. Requires: this node leads.
 func (n *Node) watched(ctx context.Context, front string, q fronts.WatchRequest) (fronts.Watched, error) {
 	return ifLeading(n, func() (fronts.Watched, error) {
+		began := n.o.Monotonic()
 		w, err := n.fronts.Watch(ctx, front, q)
 		lead := n.leadership()
 		if err != nil || !lead.leading {
 			return w, err
 		}
+		w.Waited = n.o.Monotonic() - began
 		w.Now, w.Level, w.Term, w.Nodes = n.clock.now(), lead.fsm.Level(), lead.term, n.Nodes("")
 		if n.isSettling(lead.stack) {
 			w.Pending = "the leader has not logged its rules or the features of all nodes yet"

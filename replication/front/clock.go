@@ -28,9 +28,15 @@ func (c *clock) now() engine.Instant {
 	return c.last
 }
 
-// set sets the time of the leader.
-func (c *clock) set(now engine.Instant) {
+// heard takes the time that an answer of the leader tells. The leader read it after since, a time of
+// [clock.mono], and before now. So the time at mono 0 lies between two bounds. A time that was known and
+// lies between them stays: an answer that was late on its way changes nothing.
+func (c *clock) heard(now engine.Instant, since time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.base = now - engine.Instant(c.mono())
+	low, high := now-engine.Instant(c.mono()), now-engine.Instant(since)
+	if c.base == 0 {
+		c.base = low
+	}
+	c.base = max(low, min(c.base, high))
 }

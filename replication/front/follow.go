@@ -224,11 +224,12 @@ func (n *Front) watch(ctx context.Context, leader storage.Server) error {
 		q := n.wants()
 		q.First = first
 		var w fronts.Watched
+		asked := n.clock.mono()
 		err := n.watchOnce(ctx, caller, leader, q, &w)
 		switch {
 		case err == nil:
 			first = false
-			n.note(&w)
+			n.note(&w, asked)
 			n.changes.note(n.o.Notices, q, &w)
 		case ctx.Err() == nil && errors.Is(err, errRewatch):
 			first = true
@@ -285,9 +286,9 @@ func (n *Front) stopWatch() {
 	}
 }
 
-// note takes the news of the leader.
-func (n *Front) note(w *fronts.Watched) {
-	n.clock.set(w.Now)
+// note takes the news of the leader, for which the front asked at a time of [clock.mono].
+func (n *Front) note(w *fronts.Watched, asked time.Duration) {
+	n.clock.heard(w.Now, asked+w.Waited)
 	n.mu.Lock()
 	n.heard = n.mono()
 	if w.Counts != nil {

@@ -67,12 +67,12 @@ func (n *Front) freshen() error {
 	var r fronts.Read
 	ctx, cancel := context.WithTimeout(n.stopping, n.hold()+copyTimeout)
 	defer cancel()
-	lost := n.changes.losses()
+	lost, asked := n.changes.losses(), n.clock.mono()
 	err := n.leaderCall(ctx, true, fronts.CallRead, fronts.ReadRequest{Kind: fronts.ReadCounts}, &r)
 	if err != nil || r.Counts == nil {
 		return err
 	}
-	n.clock.set(r.Now)
+	n.clock.heard(r.Now, asked)
 	copied := make(chan struct{})
 	n.mu.Lock()
 	n.counts = *r.Counts
