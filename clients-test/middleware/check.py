@@ -42,6 +42,7 @@ SHORT, LONG = 100, 15_000
 # Seconds within which a request must be answered on an idle machine if limitsrv fails and
 # the timeout is SHORT. On one that stands still at times, one of the TRIES must.
 REQUEST_TIMEOUT, TRIES = 1, 5
+LATE = 10  # requests that may get no decision within SHORT
 
 PATIENCE = 120  # seconds for any other request, and for the start of the application
 
@@ -516,8 +517,13 @@ def two_limits():
             assert get(url + path)[1]["X-RateLimit-Limit"] == "100"
 
         wait_for(limited)
-        logins = [get(url + "/login") for _ in range(3)]
-        expect([(status, headers["X-RateLimit-Limit"]) for status, headers, _ in logins], [(200, "2"), (200, "2"), (429, "2")])
+        logins = []
+        while len(logins) < LATE + 3 and (429, "2") not in logins:
+            status, headers, _ = get(url + "/login")
+            logins.append((status, headers["X-RateLimit-Limit"]))
+        # Without a decision within the example's short timeout a request passes. It may have taken a permit.
+        decided = [login for login in logins if login != (200, None)]
+        expect((len(logins) > 2, decided), (True, [(200, "2")] * min(2, len(decided) - 1) + [(429, "2")]))
         expect(get(url + path)[0], 200)
     return f"{len(twolimits.WRONG_NAMES[FRAMEWORK])} wrong turns"
 
