@@ -20,8 +20,9 @@ func TestClockOfLateAnswers(t *testing.T) {
 		{name: "a long wait", waited: time.Second},
 		{name: "a late answer", way: time.Second},
 		{name: "all of them", out: time.Second, waited: time.Minute, way: time.Hour},
-		{name: "the leader is ahead", ahead: time.Second, waited: time.Minute, way: time.Millisecond, want: -time.Millisecond},
-		{name: "the leader is late", ahead: -time.Second, out: time.Millisecond, waited: time.Minute, want: time.Millisecond},
+		{name: "the leader goes ahead", ahead: time.Second, way: time.Millisecond, want: -time.Millisecond},
+		{name: "the leader falls behind", ahead: -time.Second, out: time.Millisecond, want: time.Millisecond},
+		{name: "and waits", ahead: time.Second, waited: time.Minute, way: time.Millisecond, want: -time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var mono time.Duration
