@@ -81,7 +81,7 @@ func (e *Engine) Len() int64 { return e.Stats().Keys }
 // Sweep forgets the expired keys of some pages, of about 60 keys each, and frees unused
 // memory of these pages. The record of a limit may stay for its next take for some seconds
 // after it has expired. It continues where the last call stopped. Cost: a few microseconds
-// a page, one shard locked at a time.
+// a page with expired keys, a cache miss a page without, one shard locked at a time.
 func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	for range pages {
 		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]

@@ -181,7 +181,7 @@ func (s *shard) loadPage(r *blockReader, p page, records []blockRecord) {
 		s.count(k.db, 1)
 		i++
 	}
-	s.noteExpiry(p, soonest)
+	s.noteExpiry(p, soonest, soonest)
 	s.moves += uint32(len(records))
 }
 

@@ -42,7 +42,7 @@ func (s *shard) packFull(p page, record int, now, idle Instant) (grow int) {
 	if p.nextExpiry <= now {
 		s.purge(p, now, idle)
 		if p.oversized() {
-			s.noteExpiry(p, 0)
+			s.noteExpiry(p, 0, 0)
 		}
 	}
 	if p.live()+slotBytes+record > len(p.buf) {
@@ -83,6 +83,7 @@ func (s *shard) seekExpired(now Instant) bool {
 		if p.nextExpiry <= now {
 			return true
 		}
+		s.reuse.note(p.nextExpiry)
 		s.advanceSweep(p)
 	}
 	return false
@@ -98,6 +99,7 @@ func (s *shard) advanceSweep(p page) {
 		s.fruitlessPages, s.noExpiryUntil = 0, s.soonestExpiry
 	}
 	if s.sweepCursor = hashAfter(s.sweepCursor, p.depth); s.sweepCursor == 0 {
+		s.reuse.endRound()
 		s.chunks.trim()
 		s.leases.trim()
 		s.holds.trim()
@@ -105,10 +107,12 @@ func (s *shard) advanceSweep(p page) {
 	}
 }
 
-// noteExpiry lowers the page's and the shard's next expiry to at.
-func (s *shard) noteExpiry(p page, at Instant) {
+// noteExpiry lowers the page's and the shard's next expiry to at. removal is when a sweep may remove
+// the record.
+func (s *shard) noteExpiry(p page, at, removal Instant) {
 	p.nextExpiry = min(p.nextExpiry, at)
 	s.soonestExpiry, s.noExpiryUntil = min(s.soonestExpiry, at), min(s.noExpiryUntil, at)
+	s.reuse.note(removal)
 }
 
 // isSplit reports whether page p must be split when its records need this many bytes.
@@ -128,9 +132,11 @@ func (s *shard) growth(p page, record int) int {
 
 // purge removes the expired keys of a page and updates its nextExpiry. A limit without a tail is
 // removed only if it had expired at the earlier instant idle, because the next take may reuse its
-// record. The caller must shrink the page.
-func (s *shard) purge(p page, now, idle Instant) {
+// record. Returns a lower bound on the time of the next removal by this rule. The caller must
+// shrink the page.
+func (s *shard) purge(p page, now, idle Instant) (rest Instant) {
 	next := latest
+	rest = latest
 	for i, ahead := p.slots()-1, 0; i >= 0; i, ahead = i-1, ahead-1 {
 		if ahead == 0 && s.chunks.bytes > 0 {
 			ahead = min(i+1, prefetchOps)
@@ -141,20 +147,31 @@ func (s *shard) purge(p page, now, idle Instant) {
 			s.settleHolds(now, place{page: p.pageHead, slot: i})
 		}
 		wait := c.meter().until(c, now, 0)
-		if wait == (Span{}) && c.meter().used(c, now) == 0 && s.isIdle(c, now, idle) {
+		expired := wait == (Span{}) && c.meter().used(c, now) == 0
+		if expired && s.isIdle(c, now, idle) {
 			s.forgetExpired(place{page: p.pageHead, slot: i})
 			continue
 		}
-		if next = min(next, now.after(wait)); c.past.held != 0 {
-			next = min(next, c.holds.least)
+		end := now.after(wait)
+		if c.past.held != 0 {
+			end = min(end, c.holds.least)
 		}
+		next = min(next, end)
+		switch {
+		case expired:
+			end = min(now, idle.after(c.meter().until(c, idle, 0))) + (now - idle)
+		case c.isReused():
+			end += now - idle
+		}
+		rest = min(rest, end)
 	}
 	p.nextExpiry = next
+	return rest
 }
 
 // isIdle reports whether the record of an expired key is to be removed at now.
 func (s *shard) isIdle(c *cell, now, idle Instant) bool {
-	if c.tail() != nil || c.params.Alg.IsPlain() || idle == now {
+	if !c.isReused() || idle == now {
 		return true
 	}
 	if c.meter().used(c, idle) > 0 {
@@ -164,11 +181,17 @@ func (s *shard) isIdle(c *cell, now, idle Instant) bool {
 	return true
 }
 
-// sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports
-// whether that freed anything. See purge for idle. It overwrites the cell.
+// sweepPage purges the page of the sweep unless that frees nothing, shrinks it, advances the sweep,
+// and reports whether that freed anything. See purge for idle. It overwrites the cell.
 func (s *shard) sweepPage(now, idle Instant) bool {
 	p, keys, held := s.pageOf(s.sweepCursor), s.keys, s.bytes()
-	s.purge(p, now, idle)
+	rest := p.nextExpiry
+	if rest <= now+(now-idle) {
+		if rest = s.reuse.until; !s.reuse.rests(now, idle) {
+			rest = s.purge(p, now, idle)
+		}
+	}
+	s.reuse.note(rest)
 	s.values.Collect(collectPerPage)
 	p = s.shrink(p)
 	s.merge(p)
@@ -209,6 +232,7 @@ func (s *shard) merge(p page) {
 	s.moves++
 	halves := [2]page{s.copyAside(a, 0), s.copyAside(b, 1)}
 	p.nextExpiry = min(a.nextExpiry, b.nextExpiry)
+	s.reuse.note(p.nextExpiry) // the round of the sweep skips the sibling
 	p.depth--
 	p = s.slab.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {

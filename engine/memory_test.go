@@ -67,6 +67,46 @@ func TestFullOfLiveKeys(t *testing.T) {
 	}
 }
 
+// TestSweepRests: after a round of the sweep, sweeps visit no keys until they can remove one, and then
+// remove it, also if it was added while they rested.
+func TestSweepRests(t *testing.T) {
+	fast := Params{Alg: Token, Limit: 10, Count: 10, Period: 1e9}
+	slow := Params{Alg: Token, Limit: 10, Count: 1, Period: 1e12}
+	for _, tt := range []struct {
+		name        string
+		params      Params
+		again, stay Instant // when the key is asked again, and how long its record stays after that
+	}{
+		{"a limit that resets", fast, 0, 1e8 + reuseTime},
+		{"a limit that was asked again", fast, 5e9, 1e8 + reuseTime},
+		{"a limit far from its reset", slow, 0, 1e12 + reuseTime},
+		{"a record with a tail", Params{Alg: Log, Limit: 10, Period: 3e9}, 0, 3e9},
+		{"a tail that was asked again", Params{Alg: Log, Limit: 10, Period: 3e9}, 2e9, 3e9},
+	} {
+		c := newFullShard(0)
+		ask := func() { c.apply(Op{Kind: Take, Params: tt.params, N: 1, Key: []byte("k")}) }
+		c.apply(Op{Kind: Take, Params: Params{Alg: Token, Limit: 1, Count: 1, Period: 1e16}, N: 1, Key: []byte("stays")})
+		c.e.Sweep(c.now, 4)
+		ask()
+		start := c.now
+		for step := Instant(5e8); c.now < start+tt.again; c.now += step {
+			c.e.Sweep(c.now, 2)
+		}
+		if tt.again > 0 {
+			ask()
+		}
+		end := c.now + tt.stay
+		c.e.Sweep(c.now, 4) // a round, and one with a bound
+		c.e.Sweep(end-1, 4)
+		if s := c.shard(); s.keys != 2 || !s.reuse.rests(end-1, end-1-reuseTime) {
+			t.Errorf("%s: %d keys, and the sweep rests until %d, want 2 and %d", tt.name, s.keys, s.reuse.until, end)
+		}
+		if c.e.Sweep(end, 4); c.e.Len() != 1 {
+			t.Errorf("%s: it is left after %d, the sweep rests until %d", tt.name, end, c.shard().reuse.until)
+		}
+	}
+}
+
 // TestExpiryIsNoted applies all kinds of ops to keys of all algorithms, under few
 // parameters and many, and checks every key continuously: no key expires before its page's
 // next expiry, and no page before the shard's.

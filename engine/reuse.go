@@ -17,6 +17,29 @@ type reuse struct {
 	used, wasted uint32  // since the last judgement
 	off          bool    // it does not pay
 	judged       Instant // when it is judged next
+	// until is a lower bound on the time when a sweep removes a record next, as long as such
+	// records are left; soonest is the same for the pages visited since the sweep's last round.
+	soonest, until Instant
+}
+
+// note lowers the bounds to at, when a record may be removed.
+func (r *reuse) note(at Instant) { r.soonest, r.until = min(r.soonest, at), min(r.until, at) }
+
+// endRound must be called once all pages have been visited.
+func (r *reuse) endRound() { r.soonest, r.until = latest, r.soonest }
+
+// rests reports whether a sweep at now has nothing to remove. See idleSince for idle.
+func (r *reuse) rests(now, idle Instant) bool { return idle < now && now < r.until }
+
+// isReused reports whether the record in the cell is left to the key's next take when it has expired.
+func (c *cell) isReused() bool { return !c.params.Alg.IsPlain() && c.tail() == nil }
+
+// removal returns when a sweep may remove the record in the cell, which expires at expiry.
+func (c *cell) removal(expiry Instant) Instant {
+	if c.isReused() {
+		return expiry + reuseTime
+	}
+	return expiry
 }
 
 // idleSince returns the latest expiry of a record to be removed at now, if its key may be asked

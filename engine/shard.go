@@ -104,6 +104,7 @@ func (s *shard) clear() {
 	s.cell.chunks, s.cell.leases, s.cell.holdings = &s.chunks, &s.leases, &s.holds
 	s.cell.values = s.values
 	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
+	s.reuse.soonest, s.reuse.until = 0, 0
 }
 
 // hash returns the hash of a key of this shard, as Engine.locate does.
@@ -231,7 +232,7 @@ func (s *shard) store(pl place, expiry Instant) {
 		s.holds.keep(c)
 		expiry = min(expiry, c.holds.least)
 	}
-	s.noteExpiry(p, expiry)
+	s.noteExpiry(p, expiry, c.removal(expiry))
 	p.store(at, head, c.words(), &c.state)
 }
 
@@ -256,7 +257,7 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 		s.holds.keep(c)
 		expiry = min(expiry, c.holds.least)
 	}
-	s.noteExpiry(p, expiry)
+	s.noteExpiry(p, expiry, c.removal(expiry))
 	p.store(at, headOf(s.params.retain(c), dbOf(h)), words, &c.state)
 	s.count(dbOf(h), 1)
 	if invariants.Enabled && s.samples.records.Next() {

@@ -66,7 +66,8 @@ func (tx *Tx) SetNumber(n *Number, value, expiry int64) {
 	s := n.shard
 	s.preserve(n.page)
 	if expiry != n.Expiry {
-		s.noteExpiry(n.page, tx.now.after(untilExpiry(expiry, tx.now)))
+		end := tx.now.after(untilExpiry(expiry, tx.now))
+		s.noteExpiry(n.page, end, end)
 		tx.countLasting(n, expiry)
 	}
 	if tx.sums {
