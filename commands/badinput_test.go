@@ -184,6 +184,8 @@ func TestBadOptional(t *testing.T) {
 		{"CLIENT KILL ? 1", []string{"", "x", "SKIPME"}},
 		{"CLIENT UNBLOCK ?", []string{"", "x", "1.5"}},
 		{"MEMORY USAGE k ? 1", []string{"", "x"}},
+		{"RL.COMMIT held in=1 ?", []string{"", "1", "out=-1", "out=", "out=1.5", "in=1", "=1", "1x=1", "out=" + hugeNumber,
+			megabyte + "=1", binary + "=1", strings.Repeat("n", 65) + "=1"}},
 		{"SLOWLOG GET ?", []string{"", "x", "1.5"}},
 		{"SHUTDOWN ?", []string{"", "x", tooLong}},
 	} {

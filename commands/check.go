@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -78,7 +77,7 @@ func askCheck(a *session.Ask, q *checks.Request, args [][]byte) error {
 			a.Headers, rest = true, rest[1:]
 		case len(rest) == 1:
 			return limiters.NoValue(option)
-		case word.Is(option, wordHits) && isAmount(rest[1]):
+		case word.Is(option, wordHits) && limiters.IsAmount(rest[1]):
 			rest, err = amounts(q, wordHits, rest[1:], 0)
 		case word.Is(option, wordHits):
 			q.Hits, err = limiters.ParseN(wordHits, rest[1])
@@ -106,7 +105,7 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 		switch option := rest[0]; {
 		case len(rest) == 1:
 			return limiters.NoValue(option)
-		case word.Is(option, wordBy) && isAmount(rest[1]):
+		case word.Is(option, wordBy) && limiters.IsAmount(rest[1]):
 			given, q.Used = true, true
 			rest, err = amounts(q, wordBy, rest[1:], -engine.MaxN)
 			continue
@@ -129,23 +128,15 @@ func askSettle(a *session.Ask, q *checks.Request, args [][]byte) error {
 	return err
 }
 
-// isAmount reports whether an argument is a named amount.
-func isAmount(arg []byte) bool { return bytes.IndexByte(arg, '=') >= 0 }
-
 // amounts parses the named amounts at the start of args, from least to engine.MaxN, and returns the
-// rest. A number out of these bounds is an error, because its weighed sum would be too low.
+// rest.
 func amounts(q *checks.Request, option string, args [][]byte, least int64) (rest [][]byte, err error) {
-	for len(args) > 0 && isAmount(args[0]) {
-		name, text, _ := bytes.Cut(args[0], []byte{'='})
-		digits, negative := bytes.CutPrefix(text, []byte{'-'})
-		n, ok := limiters.ParseWhole(digits)
-		if negative {
-			n = -n
+	for len(args) > 0 && limiters.IsAmount(args[0]) {
+		a, err := limiters.ParseAmount(option, args[0], least)
+		if err != nil {
+			return nil, err
 		}
-		if !ok || n < least || n > engine.MaxN {
-			return nil, limiters.BadWhole(option+" "+word.Unquoted(name), least, engine.MaxN, text)
-		}
-		q.Amounts, args = append(q.Amounts, rules.Amount{Name: name, N: n}), args[1:]
+		q.Amounts, args = append(q.Amounts, a), args[1:]
 	}
 	return args, nil
 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"limitsrv/commands/limiters"
 	"limitsrv/commands/spec"
 	"limitsrv/commands/word"
 )
@@ -24,10 +25,10 @@ func idOf(line [][]byte, words []string) int {
 		case word.Is(option, wordID):
 			i++
 		case !word.Is(option, wordHits) && !word.Is(option, wordBy):
-		case !isAmount(line[i+1]):
+		case !limiters.IsAmount(line[i+1]):
 			i++
 		default:
-			for i < len(line)-1 && isAmount(line[i+1]) {
+			for i < len(line)-1 && limiters.IsAmount(line[i+1]) {
 				i++
 			}
 		}

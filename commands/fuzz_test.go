@@ -30,7 +30,8 @@ func FuzzSession(f *testing.F) {
 		"HELLO 3 AUTH default x SETNAME y\nCLIENT LIST\nINFO all\nCOMMAND DOCS\nCOMMAND\nMEMORY STATS",
 		"DEBUG ADVANCE-TIME 10d\nRL.FIXED a 1 month 5\nTTL a\nTYPE a\nOBJECT ENCODING a",
 		"RL.RESERVE i 9s KEEP 1 PARTIAL FIXED a 9 1m 4 LOG b 9 1m =1\nRL.EXTEND i 9s BY 2 KEEP ALL\nRL.RESERVED i\n" +
-			"RL.RESERVED KEY a CURSOR 1 COUNT 2\nRL.COMMIT i 1 2\nRL.COMMIT i 9\nRL.CANCEL i\nINFO reservations",
+			"RL.RESERVED KEY a CURSOR 1 COUNT 2\nRL.COMMIT i 1 2\nRL.COMMIT i in=1 out=2\nRL.COMMIT i 9\n" +
+			"RL.CANCEL i\nINFO reservations",
 		"CONFIG GET *\nCOMMAND GETKEYS RL.ALL TOKEN a 1 1 1\nRL.ACQUIRE l 2 10s me\nRL.RELEASE l me",
 		"\"\\x00\\r\\n\" \"\" \"\\r\\n-ERR\"\nPING \"\\r\\n\"\nnope '\nQUIT\nPING",
 	} {

@@ -104,6 +104,9 @@ func (b *Batch) Looks() bool {
 	return true
 }
 
+// NamedFeatures is the lowest feature level with reservations that are committed by named amounts.
+const NamedFeatures = 7
+
 // FitFeatures is the lowest feature level with Refunds and Charges that have modes, and with groups that
 // settle.
 const FitFeatures = 4

@@ -40,14 +40,15 @@ import (
 // ids of holders and of holds means the same to an engine with any number of shards and any Seed.
 //
 // Version 1 has no databases, plain values and sources, version 2 no documents and penalty boxes,
-// version 3 no receipts, and version 4 no holds and their records. Because older programs read them,
-// a shard is written in the lowest version that has all of its own.
+// version 3 no receipts, version 4 no holds and their records, and version 5 no records with named amounts.
+// Because older programs read them, a shard is written in the lowest version that has all of its own.
 const (
 	blockLimits    = 1 // version without databases, plain values and sources
 	blockPlain     = 2 // version without documents and penalty boxes
 	blockTexts     = 3 // version without receipts
 	blockReceipts  = 4 // version without holds and their records
-	blockVersion   = 5 // newest version
+	blockHolds     = 5 // version without records with named amounts
+	blockVersion   = 6 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 )

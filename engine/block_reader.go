@@ -142,7 +142,7 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 		err = fmt.Errorf("a penalty box in a block of version %d", r.version)
 	case r.version < blockReceipts && p.params.Alg == IDReceipt:
 		err = fmt.Errorf("a receipt in a block of version %d", r.version)
-	case r.version < blockVersion && (p.params.Alg == IDRecord || p.past.held != 0):
+	case r.version < blockHolds && (p.params.Alg == IDRecord || p.past.held != 0):
 		err = fmt.Errorf("holds or a reservation in a block of version %d", r.version)
 	case p.past.held != 0 && p.params.alg().limiter == nil:
 		err = errors.New("holds on a key whose algorithm does not count tokens")

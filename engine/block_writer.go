@@ -5,8 +5,16 @@ import (
 	"slices"
 )
 
-// version returns the lowest version of a block that can have the keys of a table. Cost:
-// linear in the sets of parameters in use.
+// version returns the lowest version of a block that can have the keys of a shard. Cost: as that of table.version.
+func (s *shard) version() byte {
+	if s.holds.records.named > 0 {
+		return blockVersion
+	}
+	return s.table.version()
+}
+
+// version returns the lowest version of a block that can have the keys of a table, if no record has named
+// amounts. Cost: linear in the sets of parameters in use.
 func (t *table) version() byte {
 	version := byte(blockLimits)
 	if t.keysIn[0] != t.keys {
@@ -17,7 +25,7 @@ func (t *table) version() byte {
 		switch {
 		case x.keys == 0:
 		case x.params.Alg == IDRecord || x.past.held != 0:
-			return blockVersion
+			return blockHolds
 		case x.params.Alg == IDReceipt:
 			version = blockReceipts
 		case x.params.Alg == Box:

@@ -221,7 +221,7 @@ func TestLoadChecks(t *testing.T) {
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now,
 			blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 6, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"another version", 7, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
 		{"a receipt", 4, now, blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, true},
 		{"a receipt in an older version", 3, now,
 			blockRecord{p: receipt, state: []uint64{1 << 42, 7, 1, 10}, name: "", key: "k"}, false},

@@ -47,22 +47,39 @@ func (record) read(data []byte, _ Instant, c *cell) (rest []byte, ok bool) {
 	return rest, true
 }
 
-// OpenRecord is the first byte of the record of a reservation that is not settled.
-const OpenRecord = 0
+// OpenRecord and OpenNamedRecord are the first byte of the record of a reservation that is not settled. With
+// OpenNamedRecord the record has named amounts.
+const (
+	OpenRecord      = 0
+	OpenNamedRecord = 3
+)
 
-// isOpen reports whether the record in the cell is of a reservation that is not settled.
-func (record) isOpen(c *cell) bool {
+// first returns the first byte of the record in the cell, or -1 if the record has no bytes.
+func (record) first(c *cell) int {
 	var first [1]byte
 	t := c.string()
-	return t.Count > 0 && t.Append(first[:0], 0, 1)[0] == OpenRecord
+	if t.Count == 0 {
+		return -1
+	}
+	return int(t.Append(first[:0], 0, 1)[0])
+}
+
+// isOpen reports whether the record in the cell is of a reservation that is not settled.
+func (r record) isOpen(c *cell) bool {
+	first := r.first(c)
+	return first == OpenRecord || first == OpenNamedRecord
 }
 
 // count counts n more records like the cell's.
 func (r record) count(c *cell, n int64) {
-	if stats := &c.holdings.records; r.isOpen(c) {
-		stats.Open += n
-	} else {
+	stats := &c.holdings.records
+	if !r.isOpen(c) {
 		stats.Settled += n
+		return
+	}
+	stats.Open += n
+	if r.first(c) == OpenNamedRecord {
+		stats.named += n
 	}
 }
 

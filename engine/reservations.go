@@ -17,6 +17,7 @@ type ReservationStats struct {
 
 	left     int64 // open records that were replaced or forgotten
 	replaced int64 // of these, by another record of the same id
+	named    int64 // open records with named amounts now
 }
 
 // Expired returns the number of open records that were removed without a settlement: five minutes after
@@ -63,12 +64,12 @@ func (t *ReservationStats) add(more *ReservationStats) {
 
 // current returns the numbers of now alone.
 func (t *ReservationStats) current() ReservationStats {
-	return ReservationStats{Open: t.Open, Settled: t.Settled}
+	return ReservationStats{Open: t.Open, Settled: t.Settled, named: t.named}
 }
 
 // none returns the totals once all records are gone.
 func (t ReservationStats) none() ReservationStats {
 	t.left += t.Open
-	t.Open, t.Settled = 0, 0
+	t.Open, t.Settled, t.named = 0, 0, 0
 	return t
 }

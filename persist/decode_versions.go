@@ -27,6 +27,8 @@ var flagsOf = [...]flags{
 		engine.Needs, true, true},
 	entryIDs: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, true},
+	entryHolds: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
+		engine.Needs, true, true},
 	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | partBits | moreGroup | moreID | moreDB,
 		engine.Needs, true, true},
 }

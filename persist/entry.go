@@ -51,7 +51,8 @@ import (
 // of 1 is not a group.
 //
 // Version 3 ignores modes of Refunds and Charges, and has no groups that settle. Version 4 has no calls
-// from onceCalls on. Version 5 has of these only the call of ONCE.
+// from onceCalls on. Version 5 has of these only the call of ONCE. Version 6 has of these only the calls before
+// namedCalls.
 //
 // An entry is written in the lowest version that can hold it, so that older programs can read it.
 type Entry struct {
@@ -60,8 +61,8 @@ type Entry struct {
 	recent recentParams
 }
 
-// Versions of the format. entryVersion, the newest, is for entries with
-// reservations. entryIDs is for entries with ONCE. entryAdjusts is for
+// Versions of the format. entryVersion, the newest, is for entries with reservations that are committed by named
+// amounts. entryHolds is for entries with other reservations. entryIDs is for entries with ONCE. entryAdjusts is for
 // entries with Refunds or Charges with modes, or groups that settle. entryGroups is for entries with
 // functions, rules or groups with modes. entryPlain is for entries with plain values or databases.
 // entryLimits is for all other entries.
@@ -71,7 +72,8 @@ const (
 	entryGroups  = 3
 	entryAdjusts = 4
 	entryIDs     = 5
-	entryVersion = 6
+	entryHolds   = 6
+	entryVersion = engine.NamedFeatures
 )
 
 const (
@@ -173,6 +175,10 @@ const onceCalls = 4 << 12
 // idCall is the only call from onceCalls on that programs of version 5 know.
 const idCall = onceCalls + 4
 
+// namedCalls is the first number of a call that programs of version 6 do not know: the calls of reservations with
+// named amounts.
+const namedCalls = onceCalls + 8
+
 // versionOf returns the lowest version that has an op of a batch. left is the number of ops that are
 // left of the current group.
 func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
@@ -193,8 +199,10 @@ func versionOf(b *engine.Batch, op *engine.Op, left *int) byte {
 		switch number := b.CallOf(op).Command; {
 		case number == idCall:
 			return entryIDs
-		case number >= onceCalls:
+		case number >= namedCalls:
 			return entryVersion
+		case number >= onceCalls:
+			return entryHolds
 		}
 		return entryGroups
 	case op.DB != 0 || op.Kind >= engine.Do || op.IsFlushOf():

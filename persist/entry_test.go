@@ -322,7 +322,8 @@ func TestDecodeRejects(t *testing.T) {
 // so that a cluster refuses them while there are such.
 func TestVersionsOfCalls(t *testing.T) {
 	for command, want := range map[uint16]int{0: entryPlain, newerCalls - 1: entryPlain, newerCalls: entryGroups,
-		3 << 12: entryGroups, onceCalls - 1: entryGroups, onceCalls: entryVersion, idCall: entryIDs} {
+		3 << 12: entryGroups, onceCalls - 1: entryGroups, onceCalls: entryHolds, idCall: entryIDs, namedCalls - 1: entryHolds,
+		namedCalls: entryVersion} {
 		var (
 			b engine.Batch
 			e Entry
@@ -353,7 +354,7 @@ func TestOlderGroupOfOne(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "07ffff", "format 7, and this limitsrv supports formats up to 6"},
+		{"another version", "07ffff", "format 8, and this limitsrv supports formats up to 7"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

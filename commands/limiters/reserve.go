@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"limitsrv/commands/reservations"
 	"limitsrv/commands/resp"
 	"limitsrv/commands/spec"
+	"limitsrv/commands/weighing"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 	"limitsrv/engine/siphash"
@@ -43,11 +45,12 @@ var Extend = spec.Command{
 
 // Commit is RL.COMMIT.
 var Commit = spec.Command{
-	Name: "RL.COMMIT", Args: "id actual [actual ...]",
+	Name: "RL.COMMIT", Args: "id <actual [actual ...] | amount=n [amount=n ...]>",
 	Summary: "Settles a reservation: actual tokens were used, of each limit without =, or a number for each limit. " +
-		"The rest is given back as if it had never been taken. More than was reserved is charged now. Returns [done, " +
-		"state, actual, 0], or nil for an unknown id: the first settlement of an id holds, and may be repeated for five " +
-		"minutes.",
+		"After RL.CHECK ... HITS amount=n RESERVE the named amounts that were used are weighed as they were then. The " +
+		"rest is given back as if it had never been taken. More than was reserved is charged now. Returns [done, " +
+		"state, actual, 0], or nil for an unknown id: the first settlement of an id holds, and may be repeated for " +
+		"five minutes.",
 	Complexity: "O(limits), and O(reservations) of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opCommit},
 }
@@ -223,6 +226,9 @@ func opCommit(b *engine.Batch, args [][]byte) error {
 	if err := ParseID(args[1]); err != nil {
 		return err
 	}
+	if used := args[2:]; slices.ContainsFunc(used, IsAmount) {
+		return opCommitNamed(b, args[1], used)
+	}
 	if len(args)-2 > engine.MaxGroup {
 		return resp.NewError("ERR", fmt.Sprintf("RL.COMMIT takes 1 to %d numbers, got %d", engine.MaxGroup, len(args)-2))
 	}
@@ -235,6 +241,31 @@ func opCommit(b *engine.Batch, args [][]byte) error {
 		actual = append(actual, n)
 	}
 	reservations.Commit(b, args[1], actual)
+	return nil
+}
+
+// opCommitNamed parses the named amounts of RL.COMMIT.
+func opCommitNamed(b *engine.Batch, id []byte, args [][]byte) error {
+	if len(args) > weighing.MostNames {
+		return resp.NewError("ERR", fmt.Sprintf("RL.COMMIT takes 1 to %d amounts, got %d", weighing.MostNames, len(args)))
+	}
+	var all []weighing.Amount
+	for _, arg := range args {
+		if !IsAmount(arg) {
+			return resp.NewError("ERR", "RL.COMMIT takes numbers or named amounts, not both, got "+word.Excerpt(arg))
+		}
+		a, err := ParseAmount("RL.COMMIT", arg, 0)
+		switch {
+		case err != nil:
+			return err
+		case !weighing.IsName(a.Name):
+			return badArgument("the name of an amount", weighing.NameForm, a.Name)
+		case slices.ContainsFunc(all, func(other weighing.Amount) bool { return bytes.Equal(other.Name, a.Name) }):
+			return resp.NewError("ERR", "each amount may be given once, got "+word.Excerpt(a.Name)+" twice")
+		}
+		all = append(all, a)
+	}
+	reservations.CommitNamed(b, id, all)
 	return nil
 }
 

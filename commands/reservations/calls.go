@@ -17,12 +17,14 @@ type kind struct {
 }
 
 var kinds = map[uint16]kind{
-	callReserve:  {name: "RL.RESERVE", check: checkReserve, do: (*worker).reserve},
-	callExtend:   {name: "RL.EXTEND", all: true, check: checkExtend, do: (*worker).extend},
-	callCommit:   {name: "RL.COMMIT", all: true, check: checkCommit, do: (*worker).commit},
-	callCancel:   {name: "RL.CANCEL", all: true, check: checkID, do: (*worker).cancel},
-	callOnce:     {name: "ONCE", check: check, do: (*worker).once},
-	callReserved: {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
+	callReserve:      {name: "RL.RESERVE", check: checkReserve, do: (*worker).reserve},
+	callExtend:       {name: "RL.EXTEND", all: true, check: checkExtend, do: (*worker).extend},
+	callCommit:       {name: "RL.COMMIT", all: true, check: checkCommit, do: (*worker).commit},
+	callCancel:       {name: "RL.CANCEL", all: true, check: checkID, do: (*worker).cancel},
+	callOnce:         {name: "ONCE", check: check, do: (*worker).once},
+	callReserved:     {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
+	callReserveNamed: {name: "RL.RESERVE amounts", check: checkReserve, do: (*worker).reserve},
+	callCommitNamed:  {name: "RL.COMMIT amounts", all: true, check: checkCommitNamed, do: (*worker).commitNamed},
 	callReservedOf: {name: "RL.RESERVED KEY", readOnly: true, all: true, check: checkReservedOf,
 		do: (*worker).reservedOf},
 }
@@ -43,7 +45,7 @@ func (Calls) Check(c *engine.Call) error {
 // Keys appends the indexes of the id and of the keys of the ops.
 func (Calls) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	dst = append(dst, idArg)
-	if c.Command != callOnce && c.Command != callReserve {
+	if !hasOps(c) {
 		return dst, kinds[c.Command].all
 	}
 	for i := firstOp + 1; i < len(c.Args); i += opArgs {

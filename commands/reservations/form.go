@@ -40,8 +40,11 @@ func wrap(b *engine.Batch, first int, number uint16, id, head []byte) {
 const specSize = 24
 
 // Wraps reports whether a batch of one command is a call with an answer for a Reply.
-func Wraps(b *engine.Batch) bool {
-	return len(b.Calls) > 0 && (b.Calls[0].Command == callOnce || b.Calls[0].Command == callReserve)
+func Wraps(b *engine.Batch) bool { return len(b.Calls) > 0 && hasOps(&b.Calls[0]) }
+
+// hasOps reports whether a call is of Wrap or of Reserve.
+func hasOps(c *engine.Call) bool {
+	return c.Command == callOnce || c.Command == callReserve || c.Command == callReserveNamed
 }
 
 func appendOp(dst []byte, op *engine.Op) []byte {

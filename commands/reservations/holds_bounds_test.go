@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/commands/reservations"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -123,6 +124,17 @@ func TestCheckRefusesReservations(t *testing.T) {
 	}
 	bare := terms
 	bare.Bare = true
+	named := func(change func(t *reservations.Terms), ops ...engine.Op) engine.Call {
+		t := terms
+		t.Names = [][]byte{[]byte("in"), []byte("out")}
+		t.Weights = []reservations.Weight{{Limit: 0, Name: 0, Millionths: 5}, {Limit: 0, Name: 1}, {Limit: 1, Name: 0}}
+		change(&t)
+		return reserved(t, ops...)
+	}
+	used := func(all ...weighing.Amount) engine.Call {
+		return made(func(b *engine.Batch) { reservations.CommitNamed(b, []byte("id"), all) })
+	}
+	in, other := weighing.Amount{Name: []byte("in"), N: 5}, member("other", 0)
 	extension := reservations.Extension{TTL: 1, By: 2, Keep: 3}
 	for name, c := range map[string]engine.Call{
 		"RESERVE": reserved(terms, take),
@@ -130,6 +142,9 @@ func TestCheckRefusesReservations(t *testing.T) {
 			with(func(op *engine.Op) { op.Key = []byte("look"); op.N = 0; op.LookFor(3) })),
 		"RESERVE of a lease":  reserved(terms, needs, lease("id"), take),
 		"RESERVE of no limit": reserved(bare, needs, take),
+		"RESERVE with names":  named(func(*reservations.Terms) {}, needs, take, other),
+		"RESERVE of names":    named(func(t *reservations.Terms) { t.Bare, t.Weights = true, nil }, needs, take),
+		"COMMIT of amounts":   used(weighing.Amount{Name: []byte("out")}, in),
 		"EXTEND":              made(func(b *engine.Batch) { reservations.Extend(b, []byte("id"), extension) }),
 		"COMMIT":              made(func(b *engine.Batch) { reservations.Commit(b, []byte("id"), []int64{1, 2}) }),
 		"CANCEL":              made(func(b *engine.Batch) { reservations.Cancel(b, []byte("id")) }),
@@ -170,6 +185,35 @@ func TestCheckRefusesReservations(t *testing.T) {
 		"a negative number": made(func(b *engine.Batch) {
 			reservations.Commit(b, []byte("id"), []int64{-1})
 		}),
+		"names without rules":     named(func(*reservations.Terms) {}, take, other),
+		"weights of no limit":     named(func(t *reservations.Terms) { t.Bare = true }, needs, take),
+		"weights of a limit less": named(func(*reservations.Terms) {}, needs, take),
+		"names out of order":      named(func(t *reservations.Terms) { slices.Reverse(t.Names) }, needs, take, other),
+		"a name twice":            named(func(t *reservations.Terms) { t.Names[1] = t.Names[0] }, needs, take, other),
+		"a long name": named(func(t *reservations.Terms) { t.Names[1] = bytes.Repeat([]byte("x"), 65) }, needs,
+			take, other),
+		"a wrong name":         named(func(t *reservations.Terms) { t.Names[1] = []byte("x y") }, needs, take, other),
+		"an unknown name":      named(func(t *reservations.Terms) { t.Weights[1].Name = 2 }, needs, take, other),
+		"weights out of order": named(func(t *reservations.Terms) { slices.Reverse(t.Weights) }, needs, take, other),
+		"a weight twice":       named(func(t *reservations.Terms) { t.Weights[1].Name = 0 }, needs, take, other),
+		"a heavy weight": named(func(t *reservations.Terms) { t.Weights[1].Millionths = 1<<63 - 1 }, needs, take,
+			other),
+		"many names": named(func(t *reservations.Terms) {
+			for i := range reservations.MaxNames {
+				t.Names = append(t.Names, fmt.Appendf(nil, "x%03d", i))
+			}
+		}, needs, take, other),
+		"no amount":         used(),
+		"a negative amount": used(weighing.Amount{Name: []byte("in"), N: -1}),
+		"a large amount":    used(weighing.Amount{Name: []byte("in"), N: engine.MaxN + 1}),
+		"an amount twice":   used(in, in),
+		"a bad amount":      used(weighing.Amount{Name: []byte("1"), N: 1}),
+		"17 amounts": used(func() (all []weighing.Amount) {
+			for i := range weighing.MostNames + 1 {
+				all = append(all, weighing.Amount{Name: fmt.Appendf(nil, "x%02d", i)})
+			}
+			return all
+		}()...),
 		"no number": made(func(b *engine.Batch) { reservations.Commit(b, []byte("id"), nil) }),
 		"an extension without ttl": made(func(b *engine.Batch) {
 			reservations.Extend(b, []byte("id"), reservations.Extension{})

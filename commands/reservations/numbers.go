@@ -4,14 +4,16 @@ import "errors"
 
 // The numbers of calls. They stand in logs: never change them. firstCall + 5 is not in use.
 const (
-	firstCall      uint16 = 4 << 12
-	callReserve           = firstCall + 0 // see Reserve
-	callExtend            = firstCall + 1 // see Extend
-	callCommit            = firstCall + 2 // see Commit
-	callCancel            = firstCall + 3 // see Cancel
-	callOnce              = firstCall + 4 // see Wrap
-	callReserved          = firstCall + 6 // see Reserved
-	callReservedOf        = firstCall + 7 // see ReservedOf
+	firstCall        uint16 = 4 << 12
+	callReserve             = firstCall + 0 // see Reserve
+	callExtend              = firstCall + 1 // see Extend
+	callCommit              = firstCall + 2 // see Commit
+	callCancel              = firstCall + 3 // see Cancel
+	callOnce                = firstCall + 4 // see Wrap
+	callReserved            = firstCall + 6 // see Reserved
+	callReservedOf          = firstCall + 7 // see ReservedOf
+	callReserveNamed        = firstCall + 8 // see Reserve
+	callCommitNamed         = firstCall + 9 // see CommitNamed
 )
 
 // The first argument of a call is the id or key. The second argument is a head, except for Cancel and
@@ -32,6 +34,7 @@ const (
 const (
 	workPerLimit = 32 // to read a limit, decide or charge it, and store or answer it
 	workPerHold  = 16 // to find the hold of a layer
+	workPerName  = 4  // to find an amount by its name, or to weigh it
 	workPerHeld  = 16 // to find the id of a hold, and answer it
 )
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sync"
 
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 	"limitsrv/engine/answer"
 )
@@ -25,9 +26,13 @@ type worker struct {
 	batch     engine.Batch // of the ops that are decided together
 	answer    []byte
 	record    record
-	text      []byte // of the record that was read
-	actual    []int64
-	holds     []uint64 // the IDs of the holds, by layer
+	text      []byte            // of the record that was read
+	actual    []int64           // of a Commit
+	amounts   []weighing.Amount // of a CommitNamed
+	byName    []int64           // its numbers, by the index of the name in the record
+	used      []int64           // permits used of each limit of the record
+	weights   []Weight          // of a call of Reserve
+	holds     []uint64          // the IDs of the holds, by layer
 	id        engine.Entry
 	counts    engine.ReservationStats // of the call
 }
@@ -37,6 +42,8 @@ var workers = sync.Pool{New: func() any { return new(worker) }}
 func (w *worker) release() {
 	clear(w.ops)
 	clear(w.record.limits[:cap(w.record.limits)])
+	clear(w.record.names[:cap(w.record.names)])
+	clear(w.amounts[:cap(w.amounts)])
 	clear(w.batch.Ops)
 	w.id, w.counts = engine.Entry{}, engine.ReservationStats{}
 	w.batch.Reset()

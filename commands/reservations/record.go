@@ -38,6 +38,9 @@ type record struct {
 	// layers are the permits of one call each: of the reservation, then of its extensions.
 	layers []layer
 	limits []limit
+	// names and weights are of the amounts of a CommitNamed. A reservation without names is committed by numbers.
+	names   [][]byte
+	weights []Weight
 }
 
 // A layer holds the permits of one call: the time, and the number taken from each variable limit. In the
@@ -128,12 +131,31 @@ func (r *record) until(now engine.Instant) int64 {
 	return ceilMillis(int64(from) + Remembered)
 }
 
+// weigh takes the weights of a limit of the request off weights, adds them to the record as weights of its last
+// limit, and returns the rest.
+func (r *record) weigh(weights []Weight, index int) (rest []Weight) {
+	for ; len(weights) > 0 && weights[0].Limit <= index; weights = weights[1:] {
+		if x := weights[0]; x.Limit == index {
+			x.Limit = len(r.limits) - 1
+			r.weights = append(r.weights, x)
+		}
+	}
+	return weights
+}
+
 // append appends the bytes of a record: the state, a byte; the hash of the request, 8 bytes; granted,
 // denied, outcome; settled, 8 bytes; end, keep; the number of layers, and of each stamp, n and missed; the
 // number of limits, and of each a byte, its mode with the bit isFixed if it is fixed, Params, n, the length
-// of the key, the key. Numbers are unsigned varints. A settled reservation has neither layers nor limits.
+// of the key, the key. Numbers are unsigned varints. A settled reservation has neither layers nor limits. An open
+// reservation with names has engine.OpenNamedRecord as state, and the names and weights at the end, as appendNames
+// writes them.
 func (r *record) append(dst []byte) []byte {
-	dst = binary.LittleEndian.AppendUint64(append(dst, r.state), r.request)
+	named := r.state == isOpen && len(r.names) > 0
+	state := r.state
+	if named {
+		state = engine.OpenNamedRecord
+	}
+	dst = binary.LittleEndian.AppendUint64(append(dst, state), r.request)
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.granted)), r.denied)
 	dst = binary.AppendUvarint(dst, uint64(r.outcome))
 	dst = binary.LittleEndian.AppendUint64(dst, r.settled)
@@ -158,6 +180,9 @@ func (r *record) append(dst []byte) []byte {
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(l.n)), uint64(len(l.key)))
 		dst = append(dst, l.key...)
 	}
+	if named {
+		dst = appendNames(dst, r.names, r.weights)
+	}
 	return dst
 }
 
@@ -166,6 +191,10 @@ func (r *record) append(dst []byte) []byte {
 func (r *record) read(data []byte) (ok bool) {
 	x := reader{data: data}
 	r.state, r.request = x.byte(), x.word()
+	named := r.state == engine.OpenNamedRecord
+	if named {
+		r.state = isOpen
+	}
 	r.granted, r.denied, r.outcome = x.uvarint(), uint64(x.uvarint()), x.uvarint()
 	r.settled = x.word()
 	r.end, r.keep = engine.Instant(x.uvarint()), x.uvarint()
@@ -177,6 +206,13 @@ func (r *record) read(data []byte) (ok bool) {
 	n = x.uvarint()
 	for i := int64(0); i < n && !x.bad; i++ {
 		r.limits = append(r.limits, x.limit(int(i)))
+	}
+	r.names, r.weights = r.names[:0], r.weights[:0]
+	if named {
+		r.names, r.weights = x.names(r.names, r.weights)
+	}
+	if n := len(r.weights); n > 0 && r.weights[n-1].Limit >= len(r.limits) {
+		return false
 	}
 	open := r.state == isOpen
 	return !x.bad && len(x.data) == 0 && r.state <= isCanceled && (open || len(r.limits) == 0) &&

@@ -76,7 +76,7 @@ func (r *reader) decision(op *engine.Op) (d engine.Decision) {
 
 // OpsOf returns the ops of a call of Wrap or of Reserve; none of another call.
 func OpsOf(c *engine.Call) []engine.Op {
-	if c.Command != callOnce && c.Command != callReserve {
+	if !hasOps(c) {
 		return nil
 	}
 	ops, _ := readOps(nil, c)

@@ -20,6 +20,10 @@ type Terms struct {
 	Fixed   uint64 // a bit for each fixed limit, by its index among the limits, without guards
 	Bare    bool   // the request, by rules, met no limit: its ops only ask for the version of the rules
 	Request uint64 // a hash of the request
+	// Names are the names of amounts that a CommitNamed may have, sorted, at most MaxNames, and Weights the weights
+	// of these amounts in the order of the limits. Without Names the reservation is committed by numbers only.
+	Names   [][]byte
+	Weights []Weight
 }
 
 // KeepAll is the Terms.Keep that keeps all permits.
@@ -36,7 +40,8 @@ const (
 
 // Reserve replaces the ops of a batch from index first on, which are one request, by a call that reserves
 // their permits under an id. The call refers to id and to the keys of the ops. Its head is the hash of
-// the request in 8 bytes; a byte of flags; ttl, keep and fixed. Requires: the ops are Takes of at most
+// the request in 8 bytes; a byte of flags; ttl, keep and fixed; and with Names the names and weights as
+// appendNames writes them. Requires: the ops are Takes of at most
 // engine.MaxGroup limits with different keys. By rules, a Needs precedes the ops, ops may have modes, there may
 // be guards, and a fixed limit may have an Acquire with id as the holder. id has 1 to engine.MaxIDBytes bytes.
 func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
@@ -49,17 +54,25 @@ func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
 		head[hashSize] |= isBare
 	}
 	head = binary.AppendUvarint(binary.AppendUvarint(head, uint64(t.TTL)), uint64(t.Keep))
-	wrap(b, first, callReserve, id, binary.AppendUvarint(head, t.Fixed))
+	head = binary.AppendUvarint(head, t.Fixed)
+	if len(t.Names) == 0 {
+		wrap(b, first, callReserve, id, head)
+		return
+	}
+	wrap(b, first, callReserveNamed, id, appendNames(head, t.Names, t.Weights))
 }
 
-// readTerms reads the head of a call of Reserve.
-func readTerms(head []byte) (t Terms, ok bool) {
-	x := reader{data: head}
+// readTerms reads the head of a call of Reserve. names and weights are memory for the names and weights.
+func readTerms(c *engine.Call, names [][]byte, weights []Weight) (t Terms, ok bool) {
+	x := reader{data: c.Args[headArg]}
 	t.Request = x.word()
 	flags := x.byte()
 	t.Partial, t.Bare = flags&isPartial != 0, flags&isBare != 0
 	t.TTL, t.Keep = x.uvarint(), x.uvarint()
 	t.Fixed = uint64(x.uvarint())
+	if c.Command == callReserveNamed {
+		t.Names, t.Weights = x.names(names, weights)
+	}
 	return t, !x.bad && len(x.data) == 0 && flags <= isPartial|isBare && t.TTL > 0 && t.TTL <= engine.MaxPeriod &&
 		t.Keep >= 0 && t.Keep <= keepAll
 }
@@ -68,7 +81,7 @@ func checkReserve(c *engine.Call) error {
 	if err := checkForm(c, engine.MaxGroupOps); err != nil {
 		return err
 	}
-	t, ok := readTerms(c.Args[headArg])
+	t, ok := readTerms(c, nil, nil)
 	if !ok {
 		return errCall
 	}
@@ -92,6 +105,12 @@ func checkReserve(c *engine.Call) error {
 			limits++
 		}
 	}
+	if c.Command == callReserveNamed && !byRules {
+		return errCall
+	}
+	if n := len(t.Weights); n > 0 && (t.Bare || t.Weights[n-1].Limit >= limits) {
+		return errCall
+	}
 	if limits == 0 || limits > engine.MaxGroup || t.Bare && (!byRules || len(members) != 1) {
 		return errCall
 	}
@@ -100,7 +119,7 @@ func checkReserve(c *engine.Call) error {
 
 // reserve applies a call of Reserve.
 func (w *worker) reserve(tx *engine.Tx, c *engine.Call) {
-	tx.AddWork(workPerLimit * ((len(c.Args) - firstOp) / opArgs))
+	tx.AddWork(workPerLimit*((len(c.Args)-firstOp)/opArgs) + len(c.Args[headArg]))
 	w.read(c)
 	repeated, wrong := w.makeReservation(tx, c)
 	w.countRequest(tx, c, repeated, wrong)
@@ -111,7 +130,7 @@ func (w *worker) reserve(tx *engine.Tx, c *engine.Call) {
 // error.
 func (w *worker) makeReservation(tx *engine.Tx, c *engine.Call) (repeated bool, wrong string) {
 	id := c.Args[idArg]
-	t, _ := readTerms(c.Args[headArg])
+	t, _ := readTerms(c, w.record.names[:0], w.weights[:0])
 	if wrong, stale := w.refuses(tx, id); wrong != "" || stale {
 		return false, wrong
 	}
@@ -310,9 +329,10 @@ func passed(ops []engine.Op, ds []engine.Decision, _ bool) bool {
 func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 	r := &w.record
 	*r = record{request: t.Request, granted: granted, end: tx.Now() + engine.Instant(t.TTL), keep: t.Keep,
-		layers: append(r.layers[:0], layer{stamp: tx.Now()}), limits: r.limits[:0]}
+		layers: append(r.layers[:0], layer{stamp: tx.Now()}), limits: r.limits[:0], names: t.Names, weights: r.weights[:0]}
 	w.counts.Granted = 1
 	hold := tx.HoldID(tx.HashID(id), 0)
+	weights := t.Weights
 	for m := range w.limits() {
 		switch {
 		case t.Bare:
@@ -324,6 +344,7 @@ func (w *worker) store(tx *engine.Tx, id []byte, t *Terms, granted int64) {
 		r.limits = append(r.limits, limit{index: len(r.limits), fixed: t.isFixed(m.index), mode: m.op.Mode,
 			params: m.op.Params, n: m.op.N, key: m.op.Key})
 		l := &r.limits[len(r.limits)-1]
+		weights = r.weigh(weights, m.index)
 		switch m.d.Allowed = t.granted(m.index, granted); {
 		case m.op.N == 0:
 		case l.isLease():

@@ -91,9 +91,9 @@ func (w *worker) open(tx *engine.Tx, c *engine.Call) (r *record, ok bool) {
 	case r.state == isCanceled:
 		answerState(c, c.Command == callCancel, wordCanceled, 0, 0)
 	case r.state == isCommitted:
-		same := c.Command == callCommit && sumOf(c.Args[headArg]) == r.settled
+		same := isCommit(c) && sumOf(c) == r.settled
 		answerState(c, same, Committed, r.outcome, 0)
-	case r.expired(tx.Now()) && c.Command != callCommit:
+	case r.expired(tx.Now()) && !isCommit(c):
 		answerState(c, false, wordExpired, r.kept(r.first()), 0)
 	default:
 		return r, true
@@ -101,8 +101,16 @@ func (w *worker) open(tx *engine.Tx, c *engine.Call) (r *record, ok bool) {
 	return nil, false
 }
 
-// sumOf returns the hash of the numbers of a call of Commit.
-func sumOf(head []byte) uint64 { return siphash.Key{}.Sum(head) }
+// isCommit reports whether a call is of Commit or of CommitNamed.
+func isCommit(c *engine.Call) bool { return c.Command == callCommit || c.Command == callCommitNamed }
+
+// sumOf returns the hash of the numbers of a call of Commit, or of the amounts of a call of CommitNamed.
+func sumOf(c *engine.Call) uint64 {
+	if c.Command == callCommitNamed {
+		return namedSums.Sum(c.Args[headArg])
+	}
+	return siphash.Key{}.Sum(c.Args[headArg])
+}
 
 // answerState answers [done, state, n, wait_ms].
 func answerState(c *engine.Call, done bool, state string, n, wait int64) {
@@ -131,6 +139,29 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 			"ERR RL.COMMIT takes 1 number for all variable limits, or %d, one for each limit, got %d", len(r.limits), n))
 		return
 	}
+	w.used = w.used[:0]
+	for i := range r.limits {
+		l, n := &r.limits[i], w.actual[0]
+		switch {
+		case len(w.actual) > 1:
+			n = w.actual[i]
+		case l.fixed:
+			n = r.total(l)
+		default:
+			n -= r.missed(l, n)
+		}
+		w.used = append(w.used, n)
+	}
+	outcome := w.actual[0]
+	if len(w.actual) > 1 {
+		outcome = w.actual[r.first().index]
+	}
+	w.finish(tx, c, outcome)
+}
+
+// finish commits the reservation that open has loaded with w.used, and answers outcome.
+func (w *worker) finish(tx *engine.Tx, c *engine.Call, outcome int64) {
+	r := &w.record
 	w.prepare(tx, c.Args[idArg])
 	late := r.expired(tx.Now())
 	for i := range r.limits {
@@ -139,15 +170,7 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 			w.endLease(tx, c.Args[idArg], l)
 			continue
 		}
-		counted, actual := r.total(l), w.actual[0]
-		switch {
-		case len(w.actual) > 1:
-			actual = w.actual[i]
-		case l.fixed:
-			actual = counted
-		default:
-			actual -= r.missed(l, actual)
-		}
+		counted, actual := r.total(l), w.used[i]
 		if late {
 			counted = r.kept(l)
 		} else {
@@ -156,11 +179,7 @@ func (w *worker) commit(tx *engine.Tx, c *engine.Call) {
 		w.counts.Used += min(actual, counted)
 		w.charge(tx, l, actual-counted)
 	}
-	outcome := w.actual[0]
-	if len(w.actual) > 1 {
-		outcome = w.actual[r.first().index]
-	}
-	r.state, r.outcome, r.settled = isCommitted, outcome, sumOf(c.Args[headArg])
+	r.state, r.outcome, r.settled = isCommitted, outcome, sumOf(c)
 	w.save(tx, c.Args[idArg])
 	state := Committed
 	if late {

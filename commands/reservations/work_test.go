@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/commands/reservations"
 	"limitsrv/commands/spec"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -36,9 +37,13 @@ var workCases = map[string]struct {
 	"extend by": {func(b *engine.Batch, _ []string) {
 		reservations.Extend(b, []byte("id"), reservations.Extension{TTL: 20e9, By: 1, Keep: 1})
 	}, perLayer},
-	"commit":   {func(b *engine.Batch, _ []string) { reservations.Commit(b, []byte("id"), []int64{1 << 20}) }, perLayer},
-	"cancel":   {func(b *engine.Batch, _ []string) { reservations.Cancel(b, []byte("id")) }, perLayer},
-	"reserved": {func(b *engine.Batch, _ []string) { reservations.Reserved(b, []byte("id")) }, perLayer},
+	"commit": {func(b *engine.Batch, _ []string) { reservations.Commit(b, []byte("id"), []int64{1 << 20}) }, perLayer},
+	"commit named": {func(b *engine.Batch, keys []string) {
+		reservations.CommitNamed(b, []byte("named"), []weighing.Amount{{Name: []byte("in"), N: 1 << 20}})
+	}, perLimit},
+	"reserve named": {func(b *engine.Batch, keys []string) { reserveNamed(b, "another", keys) }, perLimit},
+	"cancel":        {func(b *engine.Batch, _ []string) { reservations.Cancel(b, []byte("id")) }, perLayer},
+	"reserved":      {func(b *engine.Batch, _ []string) { reservations.Reserved(b, []byte("id")) }, perLayer},
 	"reserved of": {func(b *engine.Batch, keys []string) {
 		reservations.ReservedOf(b, []byte(keys[0]), 0, 50)
 	}, func(int, int) int { return 50 }},
@@ -47,6 +52,21 @@ var workCases = map[string]struct {
 			Key: []byte(keys[0])})
 		reservations.Wrap(b, 0, []byte("another"), 1e9, 1)
 	}, func(int, int) int { return 0 }}, // bounded by the words of the request
+}
+
+func perLimit(limits, _ int) int { return limits }
+
+// reserveNamed reserves a permit of each limit, with weights of two amounts.
+func reserveNamed(b *engine.Batch, id string, keys []string) {
+	t := reservations.Terms{TTL: 10e9, Names: [][]byte{[]byte("in"), []byte("out")}}
+	b.Ops = append(b.Ops, engine.NeedsOf(engine.Rules, 0, len(keys)))
+	for i, key := range keys {
+		b.Ops = append(b.Ops, engine.Op{Params: engine.Params{Alg: engine.Fixed, Limit: 1e9, Period: 1e15}, N: 1,
+			Key: []byte(key)})
+		t.Weights = append(t.Weights, reservations.Weight{Limit: i, Name: 0, Millionths: 2_500_000},
+			reservations.Weight{Limit: i, Name: 1, Millionths: 1})
+	}
+	reservations.Reserve(b, 0, []byte(id), t)
 }
 
 func perLayer(limits, layers int) int { return limits * layers }
@@ -80,7 +100,9 @@ func TestWorkOfCalls(t *testing.T) {
 				s.now++
 				s.extend("id", 1)
 			}
-			var b engine.Batch
+			var named, b engine.Batch
+			reserveNamed(&named, "named", keys)
+			e.Apply(s.now, &named)
 			tt.build(&b, keys)
 			number := b.Calls[0].Command
 			seen[number] = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/word"
 )
 
 // lists compiles the lists of a document.
@@ -19,7 +20,7 @@ func (c *compiler) lists(doc *source.Document) {
 			i := slices.IndexFunc(doc.Lists, func(l source.List) bool { return l.Name == name.Text })
 			if i < 0 {
 				c.mistake(name.At, fmt.Sprintf("deny and allow must name lists of the document, got %q%s", name.Text,
-					meant(name.Text, listNames(doc.Lists))))
+					word.Meant(name.Text, listNames(doc.Lists))))
 				continue
 			}
 			used[name.Text] = true

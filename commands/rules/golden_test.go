@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 	"limitsrv/engine/enginetest"
 )
@@ -128,14 +129,14 @@ func (g *golden) line(command, line string) {
 // and N/day of N a day. HITS, or BY for a settlement, and NAME=N each end the line.
 func parseRequest(domain, line string) *Request {
 	q := &Request{Domain: []byte(domain)}
-	line, amounts, weighs := strings.Cut(line, " HITS ")
+	line, given, weighs := strings.Cut(line, " HITS ")
 	if !weighs {
-		line, amounts, q.Used = strings.Cut(line, " BY ")
+		line, given, q.Used = strings.Cut(line, " BY ")
 	}
-	for _, amount := range strings.Fields(amounts) {
+	for _, amount := range strings.Fields(given) {
 		name, text, _ := strings.Cut(amount, "=")
 		n, _ := strconv.ParseInt(text, 10, 64)
-		q.Amounts = append(q.Amounts, Amount{[]byte(name), n})
+		q.Amounts = append(q.Amounts, weighing.Amount{Name: []byte(name), N: n})
 	}
 	for part := range strings.SplitSeq(line, " AND ") {
 		var d Descriptor

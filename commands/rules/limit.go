@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/weighing"
 	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
@@ -148,17 +149,17 @@ type Domain struct {
 
 // checkAmounts checks the number and the names of amounts. Only names that a limit of the domain weighs
 // are allowed, because a mistyped amount would count nothing. d may be nil: an unknown domain allows all.
-func (d *Domain) checkAmounts(all []Amount) error {
-	if n := len(all); n > source.MaxWeights {
-		return fmt.Errorf("a request may have %d amounts, got %d", source.MaxWeights, n)
+func (d *Domain) checkAmounts(all []weighing.Amount) error {
+	if n := len(all); n > weighing.MostNames {
+		return fmt.Errorf("a request may have %d amounts, got %d", weighing.MostNames, n)
 	}
 	for i := range all {
 		name := all[i].Name
 		if d != nil && !d.weighs(name) {
 			return fmt.Errorf("amount: one that a limit of %s weighs, got %s%s", d.Name, word.Excerpt(name),
-				meant(string(name), d.amounts))
+				word.Meant(string(name), d.amounts))
 		}
-		if slices.ContainsFunc(all[:i], func(a Amount) bool { return bytes.Equal(a.Name, name) }) {
+		if slices.ContainsFunc(all[:i], func(a weighing.Amount) bool { return bytes.Equal(a.Name, name) }) {
 			return fmt.Errorf("each amount may be given once, got %s twice", word.Excerpt(name))
 		}
 	}

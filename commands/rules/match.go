@@ -153,7 +153,7 @@ func (r *Result) conclude(q *Request) error {
 	for i := range r.Limits {
 		m := &r.Limits[i]
 		r.Descriptors[m.Descriptor] = Limited
-		if m.Rule.Penalty != nil && m.Mode == Enforced {
+		if takes := len(q.Amounts) == 0 || m.Hits != 0; takes && m.Rule.Penalty != nil && m.Mode == Enforced {
 			r.guard(m)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *flatRule) mayCount(v *Override) int {
 
 // unknownDomain returns the error for a name that no domain has.
 func (s *Set) unknownDomain(name string) error {
-	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), meant(name, s.domainNames()))
+	return fmt.Errorf("domain: one of the rules, got %s%s", word.Excerpt([]byte(name)), word.Meant(name, s.domainNames()))
 }
 
 func (s *Set) domainNames() (names []string) {
@@ -82,7 +82,7 @@ func (s *Set) domainNames() (names []string) {
 // unknownKey returns the error for an attribute that the document does not name.
 func (d *Domain) unknownKey(key string) error {
 	return fmt.Errorf("attribute: one that the rules of %s name, got %s%s", d.Name, word.Excerpt([]byte(key)),
-		meant(key, d.keys()))
+		word.Meant(key, d.keys()))
 }
 
 // reaches returns an error if an attribute of an override can't match.
@@ -166,7 +166,7 @@ func (d *Domain) reachPath(v *Override) (limits int, err error) {
 	for _, a := range v.Path {
 		if !d.tree.names(a.Key) {
 			return 0, fmt.Errorf("LIMIT needs RULE name, because %s is an attribute of rules and of no descriptors; the rules "+
-				"of %s are %s", word.Excerpt([]byte(a.Key)), d.Name, some(d.ruleNames()))
+				"of %s are %s", word.Excerpt([]byte(a.Key)), d.Name, word.Some(d.ruleNames()))
 		}
 	}
 	w := work{d: d}
@@ -186,7 +186,7 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	rule := d.ruleOf(v.Rule)
 	if rule == nil {
 		return 0, fmt.Errorf("RULE: a rule of %s, or RULE/LIMIT, got %s%s", d.Name, word.Excerpt([]byte(v.Rule)),
-			meant(v.Rule, d.ruleNames()))
+			word.Meant(v.Rule, d.ruleNames()))
 	}
 	names := []string{}
 	for _, all := range rule.byTier() {
@@ -206,7 +206,7 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	}
 	if limits == 0 {
 		return 0, fmt.Errorf("RULE: a limit of rule %s, got %s%s", rule.rule.Name, word.Excerpt([]byte(v.Rule)),
-			meant(v.Rule, names))
+			word.Meant(v.Rule, names))
 	}
 	given := make([]string, 0, len(v.Path))
 	for _, a := range v.Path {
@@ -215,8 +215,9 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	counts := slices.Clone(rule.per)
 	slices.Sort(given)
 	if slices.Sort(counts); !slices.Equal(given, counts) {
-		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name, some(counts),
-			some(given))
+		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name,
+			word.Some(counts),
+			word.Some(given))
 	}
 	return limits, err
 }
@@ -228,7 +229,7 @@ func (d *Domain) checkWeights(v *Override, replaced []*Limit) error {
 	for _, w := range v.limit.weights {
 		if !d.weighs([]byte(w.Name)) {
 			return fmt.Errorf("weights: amounts that a limit of %s weighs, got %s%s", d.Name, w.Name,
-				meant(w.Name, d.amounts))
+				word.Meant(w.Name, d.amounts))
 		}
 	}
 	if len(v.limit.weights) > 0 || v.limit.requests || v.limit.unlimited || v.limit.None {

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"limitsrv/commands/weighing"
 	"limitsrv/commands/word"
 )
 
@@ -22,11 +23,15 @@ type Request struct {
 	// Amounts are named amounts of the request. Each limit takes their sum by its
 	// weights. A limit without weights takes 1, for the request. Without Amounts the caller chooses
 	// the number that each limit takes.
-	Amounts []Amount
+	Amounts []weighing.Amount
 	// Used is set if the request was counted before. The Amounts are then the difference: the
 	// request has used more or less. A limit without weights then takes nothing. A limit with leases
 	// stays in the Result.
 	Used bool
+	// Holds is set if the request may use other Amounts later than it asks for. A limit with weights from which the
+	// Amounts take 0 then stays in the Result, with Hits of 0, unless it has the mode Quota, which it would let pass,
+	// or is a limit of 0.
+	Holds bool
 }
 
 // A Descriptor is a list of attributes. For the tree it is a path; for rules it is a set. If a key

@@ -48,7 +48,7 @@ type Result struct {
 	Repeated bool
 	// Limits are the limits of the group, in the order of the descriptors, for each first
 	// the tree and then the rules in the order of the file. Only a Verdict of Limited has
-	// some: 1 to engine.MaxGroup. A limit from which the Amounts take 0 is left out.
+	// some: 1 to engine.MaxGroup. A limit from which the Amounts take 0 is left out, see Request.Holds.
 	Limits []Met
 	// Shared are the further descriptors that meet one of Limits through its rule. Its
 	// counter is taken once, for the first of them.
@@ -84,7 +84,7 @@ type Met struct {
 	// Index is the Index of the limit in the set, or -1.
 	Index int
 	// Hits is the number of tokens that a request with Amounts takes from the limit: 1 to
-	// engine.MaxN. With Used it may also be negative, from -engine.MaxN. It is never 0. Without
+	// engine.MaxN. With Used it may also be negative, from -engine.MaxN. It is 0 only with Holds. Without
 	// Amounts it is undefined.
 	Hits int64
 	// Descriptor is the index of the descriptor; a rule that several descriptors meet with
@@ -142,9 +142,9 @@ func (m *Met) SetOp(op *engine.Op, n int64, id []byte) {
 	}
 }
 
-// weights returns the weights of the limit. A limit of an override has the weights of the limit that it
-// replaces, unless it has its own, or hits: 1.
-func (m *Met) weights() []source.Weight {
+// Weights returns the weights of the limit, in the order of their names. A limit of an override has the weights of
+// the limit that it replaces, unless it has its own, or hits: 1.
+func (m *Met) Weights() []source.Weight {
 	if len(m.Limit.weights) == 0 && !m.Limit.requests && m.set != nil {
 		return m.set.weights
 	}
@@ -158,14 +158,14 @@ func (m *Met) TakesOne() bool {
 }
 
 // IsWeighed reports whether the limit has weights for named amounts.
-func (m *Met) IsWeighed() bool { return len(m.weights()) > 0 }
+func (m *Met) IsWeighed() bool { return len(m.Weights()) > 0 }
 
 // weigh sets the Hits of Limits by the amounts of the request, and drops the limits that they do not
 // concern.
 func (r *Result) weigh(q *Request) error {
 	for i := range r.Limits {
 		m, ok := &r.Limits[i], true
-		switch weights := m.weights(); {
+		switch weights := m.Weights(); {
 		case len(weights) > 0:
 			if m.Hits, ok = weigh(weights, q.Amounts); !ok {
 				return fmt.Errorf("the amounts of the request weigh too much in %s: from %d to %d is allowed", m.Name(),
@@ -177,7 +177,7 @@ func (r *Result) weigh(q *Request) error {
 			m.Hits = 1
 		}
 	}
-	r.keep(func(m *Met) bool { return m.Hits != 0 })
+	r.keep(func(m *Met) bool { return m.Hits != 0 || q.Holds && !m.Limit.None && m.Mode != Quota })
 	return nil
 }
 

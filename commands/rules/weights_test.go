@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
 
 // weighExactly is weigh with fractions: the sum of the products, rounded up.
-func weighExactly(weights map[string]*big.Rat, amounts []Amount) *big.Int {
+func weighExactly(weights map[string]*big.Rat, amounts []weighing.Amount) *big.Int {
 	sum := new(big.Rat)
 	for _, a := range amounts {
 		if w := weights[string(a.Name)]; w != nil {
@@ -30,7 +31,7 @@ func weighExactly(weights map[string]*big.Rat, amounts []Amount) *big.Int {
 
 // randomWeight returns the text of a weight, mostly of a few digits.
 func randomWeight(r *rand.Rand) string {
-	text := fmt.Sprint(r.Int64N([]int64{1, 20, 10_000, source.MaxWeight}[r.IntN(4)]))
+	text := fmt.Sprint(r.Int64N([]int64{1, 20, 10_000, weighing.MaxWeight}[r.IntN(4)]))
 	if decimals := r.IntN(7); decimals > 0 {
 		text += fmt.Sprintf(".%0*d", decimals, r.IntN([]int{1, 10, 100, 1000, 1e4, 1e5, 1e6}[decimals]))
 	}
@@ -65,11 +66,11 @@ func TestWeigh(t *testing.T) {
 		if err != nil || !slices.Equal(again.Weights, l.Weights) {
 			t.Fatalf("%s is written as %s: %v", line, source.AppendWeights(nil, l.Weights), err)
 		}
-		var amounts []Amount
+		var amounts []weighing.Amount
 		for _, name := range names {
 			most := []int64{1, 100, 1_000_000, engine.MaxN}[r.IntN(4)]
 			if n := r.Int64N(2*most+1) - most; r.IntN(3) > 0 {
-				amounts = append(amounts, Amount{[]byte(name), n})
+				amounts = append(amounts, weighing.Amount{Name: []byte(name), N: n})
 			}
 		}
 		want := weighExactly(weights, amounts)
@@ -89,11 +90,11 @@ func TestWeigh(t *testing.T) {
 
 // TestWeighBounds weighs the most that a request may have.
 func TestWeighBounds(t *testing.T) {
-	line, amounts := "1/s weights", []Amount(nil)
-	for i := range source.MaxWeights {
+	line, amounts := "1/s weights", []weighing.Amount(nil)
+	for i := range weighing.MostNames {
 		name := fmt.Sprintf("n%d", i)
-		line += fmt.Sprintf(" %s=%d", name, int64(source.MaxWeight))
-		amounts = append(amounts, Amount{[]byte(name), engine.MaxN})
+		line += fmt.Sprintf(" %s=%d", name, int64(weighing.MaxWeight))
+		amounts = append(amounts, weighing.Amount{Name: []byte(name), N: engine.MaxN})
 	}
 	l, err := source.ParseLimit(line)
 	if err != nil {

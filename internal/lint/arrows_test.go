@@ -49,7 +49,8 @@ var arrows = map[string][]string{
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
 		"limitsrv/commands/scripts", "limitsrv/commands/session", "limitsrv/commands/spec",
-		"limitsrv/commands/usage", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
+		"limitsrv/commands/usage", "limitsrv/commands/weighing", "limitsrv/commands/word", "limitsrv/engine",
+		"limitsrv/engine/answer",
 		"limitsrv/engine/slots", "limitsrv/engine/topk", "limitsrv/internal/histogram",
 		"limitsrv/internal/status",
 	},
@@ -79,22 +80,26 @@ var arrows = map[string][]string{
 	"commands/glob": {},
 	"commands/limiters": {
 		"limitsrv/commands/reservations", "limitsrv/commands/resp", "limitsrv/commands/spec",
-		"limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/siphash",
+		"limitsrv/commands/weighing", "limitsrv/commands/word", "limitsrv/engine", "limitsrv/engine/answer",
+		"limitsrv/engine/siphash",
 	},
 	"commands/reservations": {
-		"limitsrv/commands/resp", "limitsrv/commands/spec", "limitsrv/commands/word", "limitsrv/engine",
+		"limitsrv/commands/resp", "limitsrv/commands/spec", "limitsrv/commands/weighing", "limitsrv/commands/word",
+		"limitsrv/engine",
 		"limitsrv/engine/answer",
 	},
 	"commands/resp": {"limitsrv/engine/answer", "github.com/tidwall/redcon"},
 	"commands/rules": {
-		"limitsrv/commands/rules/slab", "limitsrv/commands/rules/source", "limitsrv/commands/word",
+		"limitsrv/commands/rules/slab", "limitsrv/commands/rules/source", "limitsrv/commands/weighing",
+		"limitsrv/commands/word",
 		"limitsrv/engine", "limitsrv/internal/pace",
 	},
-	"commands/rules/boundtest": {"limitsrv/commands/rules/source"},
+	"commands/rules/boundtest": {"limitsrv/commands/rules/source", "limitsrv/commands/weighing"},
 	"commands/rules/checks": {
 		"limitsrv/commands/calls", "limitsrv/commands/limiters", "limitsrv/commands/reservations",
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/live",
-		"limitsrv/commands/rules/source", "limitsrv/engine", "limitsrv/engine/answer", "limitsrv/engine/siphash",
+		"limitsrv/commands/rules/source", "limitsrv/commands/weighing", "limitsrv/engine", "limitsrv/engine/answer",
+		"limitsrv/engine/siphash",
 	},
 	"commands/rules/live": {
 		"limitsrv/commands/resp", "limitsrv/commands/rules", "limitsrv/commands/rules/source",
@@ -103,11 +108,12 @@ var arrows = map[string][]string{
 	"commands/rules/ruletest": {
 		"limitsrv/commands/reservations", "limitsrv/commands/rules", "limitsrv/commands/rules/checks",
 		"limitsrv/commands/rules/source",
-		"limitsrv/engine",
+		"limitsrv/commands/weighing", "limitsrv/engine",
 	},
 	"commands/rules/slab": {},
 	"commands/rules/source": {
-		"limitsrv/commands/limiters", "limitsrv/commands/rules/slab", "limitsrv/commands/word",
+		"limitsrv/commands/limiters", "limitsrv/commands/rules/slab", "limitsrv/commands/weighing",
+		"limitsrv/commands/word",
 		"limitsrv/engine", "limitsrv/internal/pace", "limitsrv/internal/yamlfile", "go.yaml.in/yaml/v3",
 	},
 	"commands/rules/stored": {
@@ -171,6 +177,7 @@ var arrows = map[string][]string{
 	"commands/tracking":      {"limitsrv/commands/resp", "limitsrv/engine"},
 	"commands/usage":         {},
 	"commands/waiting":       {"limitsrv/engine", "limitsrv/engine/answer"},
+	"commands/weighing":      {"limitsrv/engine"},
 	"commands/word":          {},
 	"engine": {
 		"limitsrv/engine/siphash", "limitsrv/engine/topk", "limitsrv/engine/values",
@@ -207,6 +214,7 @@ var arrows = map[string][]string{
 		"limitsrv/commands/rules", "limitsrv/commands/rules/checks", "limitsrv/commands/rules/live",
 		"limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
 		"limitsrv/commands/scripts", "limitsrv/commands/spec", "limitsrv/commands/spec/spectest",
+		"limitsrv/commands/weighing",
 		"limitsrv/engine", "limitsrv/engine/answer", "github.com/anishathalye/porcupine",
 		"github.com/cockroachdb/pebble/v2/vfs",
 	},
@@ -291,7 +299,8 @@ var arrows = map[string][]string{
 	"server/rls": {
 		"limitsrv/commands/auth", "limitsrv/commands/limiters", "limitsrv/commands/resp", "limitsrv/commands/rules",
 		"limitsrv/commands/rules/checks", "limitsrv/commands/rules/source", "limitsrv/commands/session",
-		"limitsrv/engine", "limitsrv/internal/beat", "limitsrv/server", "limitsrv/server/access",
+		"limitsrv/commands/weighing", "limitsrv/engine", "limitsrv/internal/beat", "limitsrv/server",
+		"limitsrv/server/access",
 		"limitsrv/server/rls/envoy", "google.golang.org/grpc",
 	},
 	"server/rls/envoy": {

@@ -66,7 +66,8 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	   Refunds and Charges with modes, groups that settle
 //	5: calls of level 3; version 5 of entries and version 4 of blocks: ids
 //	6: version 6 of entries and version 5 of blocks: reservations
-const KnownLevel = 6
+//	7: version 7 of entries and version 6 of blocks: reservations with named amounts
+const KnownLevel = engine.NamedFeatures
 
 // PromisesLevel is the lowest feature level whose members keep the promises of package lease, and
 // as leaders report the last entry that they applied.

@@ -12,6 +12,7 @@ import (
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/session"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 	"limitsrv/server/rls/envoy"
 )
@@ -46,7 +47,7 @@ func (a *attributes) UnmarshalJSON(b []byte) error {
 type hits struct {
 	n       int64
 	given   bool // n, and no amounts
-	amounts []rules.Amount
+	amounts []weighing.Amount
 }
 
 // UnmarshalJSON reads a number or an object. It takes null for no number, as the other fields do.
@@ -59,22 +60,27 @@ func (h *hits) UnmarshalJSON(b []byte) (err error) {
 		h.given = true
 		return err
 	}
+	if h.amounts, err = readAmounts("hits", b); err == nil && h.amounts == nil {
+		err = badRequest("hits: a number or at least one amount, got none")
+	}
+	return err
+}
+
+// readAmounts reads a JSON object of named amounts, in its order.
+func readAmounts(field string, b []byte) (all []weighing.Amount, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	decoder.Token() // of the start; the JSON is valid
 	for decoder.More() {
 		var value json.RawMessage
 		name, _ := decoder.Token()
 		decoder.Decode(&value)
-		n, err := readHits("hits."+name.(string), value)
+		n, err := readHits(field+"."+name.(string), value)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		h.amounts = append(h.amounts, rules.Amount{Name: []byte(name.(string)), N: n})
+		all = append(all, weighing.Amount{Name: []byte(name.(string)), N: n})
 	}
-	if h.amounts == nil {
-		return badRequest("hits: a number or at least one amount, got none")
-	}
-	return nil
+	return all, nil
 }
 
 // readHits reads a number of tokens.

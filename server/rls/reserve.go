@@ -76,16 +76,23 @@ func words(all ...string) (line [][]byte) {
 	return line
 }
 
-// An actual is the number of tokens that were used of all limits, or of each.
+// An actual is the words of RL.COMMIT for the number of tokens that were used of all limits, or of each, or for the
+// named amounts that were used.
 type actual [][]byte
 
-// UnmarshalJSON reads a number or a list of numbers. It takes null for no number.
+// UnmarshalJSON reads a number, a list of numbers, or an object of named amounts. It takes null for no number.
 func (a *actual) UnmarshalJSON(b []byte) error {
 	list := []json.RawMessage{b}
-	if string(b) == "null" {
+	switch {
+	case string(b) == "null":
 		return nil
-	}
-	if b[0] == '[' {
+	case b[0] == '{':
+		all, err := readAmounts("actual", b)
+		for i := range all {
+			*a = append(*a, strconv.AppendInt(append(all[i].Name, '='), all[i].N, 10))
+		}
+		return err
+	case b[0] == '[':
 		list = nil
 		if err := json.Unmarshal(b, &list); err != nil {
 			return err
@@ -111,7 +118,8 @@ func readCommit(body []byte) ([][]byte, error) {
 		return nil, err
 	}
 	if len(in.Actual) == 0 {
-		return nil, badRequest("actual: the number of tokens used, or a list with the number of each limit, got none")
+		return nil, badRequest("actual: the number of tokens used, a list with the number of each limit, or an object of " +
+			"amounts, got none")
 	}
 	return append(words("RL.COMMIT", in.ID), in.Actual...), nil
 }

@@ -15,10 +15,12 @@ domain: llm
 rules:
   - {name: calls, per: [tenant], limits: [{count: 9, window: 1m, algorithm: log, hits: 1}]}
   - {name: tokens, per: [tenant], limits: [{count: 1000, window: 1m, algorithm: log}]}
+  - {name: spend, match: {model: big}, per: [model], limits: [{count: 9000, window: 1d, weights: {in: 2.50, out: 10}}]}
   - {name: jobs, match: {job: "yes"}, per: [tenant], limits: [2 at once ttl 30s]}
 `, envoy.Options{})
 	defer s.stop()
 	const ask = `{"domain":"llm","attributes":{"tenant":"a"},`
+	const big = `{"domain":"llm","attributes":{"model":"big"},`
 	const job = `{"domain":"llm","attributes":{"tenant":"b","job":"yes"},`
 	for _, tt := range []struct {
 		path, body string
@@ -43,6 +45,16 @@ rules:
 		{"cancel", `{"id":"z"}`, 200, `{"done":true,"state":"canceled","n":0}`},
 		{"check", ask + `"hits":951}`, 429, `"remaining":950`},
 		{"check", ask + `"hits":950}`, 200, `"allowed":true`},
+		{"check", big + `"hits":{"in":100,"out":200},"reserve":{"id":"w","ttl":60}}`, 200, `"reservation":"w"`},
+		{"commit", `{"id":"w","actual":{"in":1,"tokens":2}}`, 400,
+			"ERR amount: one of the reservation, got 'tokens'; there are in, out"},
+		{"commit", `{"id":"w","actual":{"in":-1}}`, 400, "actual.in: 0 to"},
+		{"commit", `{"id":"w","actual":{"in=1":1}}`, 400, "ERR RL.COMMIT in must be a whole number"},
+		{"commit", `{"id":"w","actual":{"in":1,"in":1}}`, 400, "twice"},
+		{"commit", `{"id":"w","actual":{}}`, 400, "or an object of amounts, got none"},
+		{"commit", `{"id":"w","actual":{"in":101,"out":11}}`, 200, `{"done":true,"state":"committed","n":363}`},
+		{"commit", `{"id":"w","actual":{"out":11,"in":101}}`, 200, `{"done":true,"state":"committed","n":363}`},
+		{"check", big + `"hits":0}`, 200, `"remaining":8637`},
 		{"commit", `{"id":"unknown","actual":1}`, 404, "no reservation has this id"},
 		{"extend", `{"id":"unknown","ttl":1}`, 404, "no reservation has this id"},
 		{"cancel", `{"id":"unknown"}`, 404, "no reservation has this id"},

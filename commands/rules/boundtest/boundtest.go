@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/weighing"
 )
 
 // A Bound is a bound of a text of rules.
@@ -64,8 +65,8 @@ func All() []Bound {
 		{"weights", rule("limits: {count: 5, window: 1s, weights: {%s}}")(Repeat(16, "k%d: 1", ", ")),
 			rule("limits: {count: 5, window: 1s, weights: {%s}}")(Repeat(17, "k%d: 1", ", ")), 3,
 			"weights may have 16 amounts, got more"},
-		{"the name of an amount", rule("limits: 5/s weights %s=1")(strings.Repeat("n", source.MaxAmountBytes)),
-			rule("limits: 5/s weights %s=1")(strings.Repeat("n", source.MaxAmountBytes+1)), 3,
+		{"the name of an amount", rule("limits: 5/s weights %s=1")(strings.Repeat("n", weighing.MaxNameBytes)),
+			rule("limits: 5/s weights %s=1")(strings.Repeat("n", weighing.MaxNameBytes+1)), 3,
 			"the name of an amount must be 1 to 64 letters, digits or _-./ that begin with a letter, got 'nnn"},
 		{"attributes of match", rule("limits: 5/s, match: {%s}")(Repeat(32, "k%d: v", ", ")),
 			rule("limits: 5/s, match: {%s}")(Repeat(33, "k%d: v", ", ")), 3, "match may have 32 entries, got 33"},

@@ -48,6 +48,7 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 		return s.Err
 	}
 	r := &c.memory.result
+	q.Holds = q.IsReserved() && len(q.Amounts) > 0 && !b.Lacks(engine.NamedFeatures)
 	if err := s.Set.Match(&q.Request, s.Overrides, now, r); err != nil {
 		return resp.NewError("ERR", err.Error())
 	}

@@ -39,7 +39,7 @@ type Request struct {
 	// caller of Append has reservations.Reserve carry it out, see Check.Reserves. Requires: Once is nil,
 	// and the request does not settle.
 	Reserve []byte
-	Terms   reservations.Terms // without Fixed, Bare and Request
+	Terms   reservations.Terms // without the fields that Check.Reserves sets
 	// Peek looks only: the answer tells if Hits tokens would pass, and nothing is counted.
 	Peek bool
 

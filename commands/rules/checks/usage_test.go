@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"limitsrv/commands/rules"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -100,7 +100,7 @@ func TestSettlementsNeedQuorum(t *testing.T) {
 			}
 		}
 		q := request("d u 4")
-		q.Used, q.Amounts = true, []rules.Amount{{Name: []byte("in"), N: 5}}
+		q.Used, q.Amounts = true, []weighing.Amount{{Name: []byte("in"), N: 5}}
 		var b engine.Batch
 		if err := new(Check).Append(&b, x.state, 0, q); err != nil || b.Ops[0].NoQuorum != engine.NoQuorumError {
 			t.Errorf("%q: used amounts have the policy %d, %v", word, b.Ops[0].NoQuorum, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands/rules"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 	"limitsrv/internal/testing/testwait"
 )
@@ -45,7 +45,7 @@ func weighed(line string) *Request {
 	for _, amount := range strings.Fields(amounts) {
 		name, text, _ := strings.Cut(amount, "=")
 		n, _ := strconv.ParseInt(text, 10, 64)
-		q.Amounts = append(q.Amounts, rules.Amount{Name: []byte(name), N: n})
+		q.Amounts = append(q.Amounts, weighing.Amount{Name: []byte(name), N: n})
 	}
 	return q
 }
@@ -164,7 +164,7 @@ rules:
 				n = -n
 			}
 			if r.IntN(3) > 0 {
-				q.Amounts = append(q.Amounts, rules.Amount{Name: []byte(name), N: n})
+				q.Amounts = append(q.Amounts, weighing.Amount{Name: []byte(name), N: n})
 				sum.Add(sum, new(big.Rat).Mul(weights[name], big.NewRat(n, 1)))
 			}
 		}

@@ -12,6 +12,10 @@ domain: chat
 rules:
   - {name: calls, per: [tenant], limits: [{count: 60, window: hour, algorithm: log, hits: 1}]}
   - {name: tokens, per: [tenant], limits: [{count: 10000, window: hour, algorithm: log}]}
+---
+domain: spend
+rules:
+  - {name: money, per: [tenant], limits: [{count: 10000, window: day, weights: {in: 2.50, out: 10}}]}
 `
 
 // TestReservations: a file of cases reserves, extends, commits and cancels, and its mistakes and differences
@@ -43,6 +47,13 @@ func TestReservations(t *testing.T) {
 - {ask: *b, hits: 1, peek: true, expect: {rule: calls/log-1h, remaining: 60}}
 - {ask: *b, hits: 9000, reserve: {id: b, ttl: 30s}, expect: {error: "BUSYKEY id 'b' is of a reservation that was canceled"}}
 `, ""},
+		{"a commit of named amounts", `
+- {ask: &s {domain: spend, tenant: s}, hits: {in: 120, out: 800}, reserve: {id: m, ttl: 30s}, expect: {remaining: 1700}}
+- {commit: {id: m, actual: {in: 119, tokens: 1}}, expect: {error: "amount: one of the reservation, got 'tokens'; there are in, out"}}
+- {commit: {id: m, actual: {in: 119, out: 41}}, expect: {done: 1, state: committed, n: 708}}
+- {commit: {id: m, actual: {out: 41, in: 119}}, expect: {done: 1, n: 708}}
+- {ask: *s, hits: 0, expect: {remaining: 9292}}
+`, ""},
 		{"differences", `
 - {ask: {domain: chat, tenant: a}, hits: 100, reserve: {id: r, ttl: 30s}, expect: {allowed: 0}}
 - {commit: {id: r, actual: [1, 2, 3]}}
@@ -68,6 +79,10 @@ c:8: the request is an error: BUSYKEY id 'r' is of another request
 - {extend: {id: r, ttl: 0s}}
 - {commit: {id: r, actual: []}}
 - {commit: {id: r, actual: -1}}
+- {commit: {id: r, actual: {}}}
+- {commit: {id: r, actual: {in: -1}}}
+- {commit: {id: r, actual: {1in: 1}}}
+- {commit: {id: r, actual: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1, m: 1, n: 1, o: 1, p: 1, q: 1}}}
 - {cancel: {}}
 - {cancel: {id: r}, commit: {id: r, actual: 1}}
 - {cancel: {id: r}, expect: {allowed: 1}}
@@ -82,10 +97,14 @@ c:9: extend must have the words id and ttl, as in {id: r1, ttl: 30s}
 c:10: ttl must be a duration of 1us to 10 years, such as 500ms, 10m or 1d, got '0s'
 c:11: actual must be a number or a list of 1 to 64 numbers, got a list of 0
 c:12: actual must be a whole number from 0 to 2000000000001, without quotes, got '-1'
-c:13: cancel must have the word id, as in {id: r1}
-c:14: a step with commit may only have at, times and expect, got cancel
-c:15: expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; allowed, limit, remaining, wait_ms, reset_ms, rule and reason for ask; got allowed
-c:16: a step with override may only have at and expect, got cancel
+c:13: actual must be a whole number or at least one amount, such as {in: 1200}, got a mapping
+c:14: actual in must be a whole number from 0 to 2000000000001, without quotes, got '-1'
+c:15: the name of an amount must be 1 to 64 letters, digits or _-./ that begin with a letter, got '1in'
+c:16: actual may have 16 amounts, got 17
+c:17: cancel must have the word id, as in {id: r1}
+c:18: a step with commit may only have at, times and expect, got cancel
+c:19: expect must have fields of the answer: done, state, n and wait_ms for extend, commit and cancel; allowed, limit, remaining, wait_ms, reset_ms, rule and reason for ask; got allowed
+c:20: a step with override may only have at and expect, got cancel
 `},
 	} {
 		checkSteps(t, set, tt.name, tt.steps, tt.want)

@@ -14,6 +14,7 @@ import (
 	"limitsrv/commands/rules"
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/source"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -76,7 +77,7 @@ func (r *runner) run(s *source.Step) {
 		q.Terms = reservations.Terms{TTL: int64(s.Reserve.TTL), Keep: keep(s.Reserve.Keep, 0), Partial: s.Reserve.Partial}
 	}
 	for _, a := range s.Amounts {
-		q.Amounts = append(q.Amounts, rules.Amount{Name: []byte(a.Name), N: a.N})
+		q.Amounts = append(q.Amounts, weighing.Amount{Name: []byte(a.Name), N: a.N})
 	}
 	for _, attributes := range s.Descriptors {
 		d := q.AddDescriptor()
@@ -137,6 +138,12 @@ func (r *runner) settle(s *source.Step) {
 		case x.TTL > 0:
 			reservations.Extend(b, id, reservations.Extension{TTL: int64(x.TTL), By: x.By,
 				Keep: keep(x.Keep, reservations.Unchanged)})
+		case x.Amounts != nil:
+			var all []weighing.Amount
+			for _, a := range x.Amounts {
+				all = append(all, weighing.Amount{Name: []byte(a.Name), N: a.N})
+			}
+			reservations.CommitNamed(b, id, all)
 		case len(x.Actual) > 0:
 			reservations.Commit(b, id, x.Actual)
 		default:

@@ -22,10 +22,6 @@ const (
 	MaxAttributes = 32
 	// MaxTiers bounds the tiers of a rule.
 	MaxTiers = 256
-	// MaxWeights bounds the weights of a limit and the amounts of a request, MaxAmountBytes their
-	// names.
-	MaxWeights     = 16
-	MaxAmountBytes = 64
 	// MaxListed bounds the entries of all lists.
 	MaxListed = 100_000
 	// MaxNameBytes bounds names and keys, MaxValueBytes values.

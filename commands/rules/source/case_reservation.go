@@ -9,6 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/limiters"
+	"limitsrv/commands/weighing"
+	"limitsrv/commands/word"
 	"limitsrv/engine"
 )
 
@@ -60,6 +62,10 @@ func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
 		case "keep":
 			x.Keep = r.caseKeep(f.value)
 		case "actual":
+			if f.value.Kind == yaml.MappingNode {
+				x.Amounts = r.caseAmounts(f.value)
+				break
+			}
 			x.Actual = r.caseActual(f.value)
 		}
 	})
@@ -67,7 +73,7 @@ func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
 	case !ok:
 	case word == wordExtend && (x.ID == "" || x.TTL == 0):
 		r.mistake(n, "extend must have the words id and ttl, as in {id: r1, ttl: 30s}")
-	case word == wordCommit && (x.ID == "" || len(x.Actual) == 0):
+	case word == wordCommit && (x.ID == "" || len(x.Actual) == 0 && x.Amounts == nil):
 		r.mistake(n, "commit must have the words id and actual, as in {id: r1, actual: 310}")
 	case word == wordCancel && x.ID == "":
 		r.mistake(n, "cancel must have the word id, as in {id: r1}")
@@ -132,6 +138,21 @@ func (r *reader) caseActual(n *yaml.Node) (all []int64) {
 		}
 		k, _ := r.whole(v, "actual", 0, engine.MaxN)
 		all = append(all, k)
+	}
+	return all
+}
+
+// caseAmounts reads the named amounts of a commit.
+func (r *reader) caseAmounts(n *yaml.Node) []CaseAmount {
+	all := r.amounts(n, "actual", 0)
+	if len(all) > weighing.MostNames {
+		r.mistake(n, fmt.Sprintf("actual may have %d amounts, got %d", weighing.MostNames, len(all)))
+	}
+	for _, a := range all {
+		if !weighing.IsName(a.Name) {
+			r.mistake(n, fmt.Sprintf("the name of an amount must be %s, got %s", weighing.NameForm,
+				word.Excerpt([]byte(a.Name))))
+		}
 	}
 	return all
 }

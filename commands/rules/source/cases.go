@@ -56,6 +56,8 @@ type CaseSettlement struct {
 	By     int64         // 0 to engine.MaxN
 	Keep   CaseKeep
 	Actual []int64 // of a commit: 1 to engine.MaxGroup numbers from 0 to engine.MaxN
+	// Amounts, unless nil, are committed instead of Actual: 1 to weighing.MostNames.
+	Amounts []CaseAmount
 }
 
 // A CaseKeep is the number of tokens that stay taken when a reservation ends by its ttl.

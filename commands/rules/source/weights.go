@@ -11,27 +11,24 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"limitsrv/commands/limiters"
+	"limitsrv/commands/weighing"
 	"limitsrv/commands/word"
-	"limitsrv/engine"
 )
 
 // A Weight says how much of a limit a unit of a named amount takes.
 type Weight struct {
-	Name       string // as IsAmountName wants it
-	Millionths int64  // 0 to 1e6 * MaxWeight
+	Name       string // as weighing.IsName wants it
+	Millionths int64  // 0 to weighing.Million * weighing.MaxWeight
 }
 
-// maxDecimals bounds the decimals of a weight. millionth is the weight 1, in millionths.
-const maxDecimals, millionth = 6, 1_000_000
-
-// MaxWeight bounds weights: a limit counts no more.
-const MaxWeight = engine.MaxLimit
+// maxDecimals bounds the decimals of a weight.
+const maxDecimals = 6
 
 // appendTo appends a weight as rule files have it: in=2.5.
 func (w *Weight) appendTo(dst []byte) []byte {
-	dst = strconv.AppendInt(append(append(dst, w.Name...), '='), w.Millionths/millionth, 10)
-	if decimals := w.Millionths % millionth; decimals != 0 {
-		digits := strconv.FormatInt(millionth+decimals, 10)[1:]
+	dst = strconv.AppendInt(append(append(dst, w.Name...), '='), w.Millionths/weighing.Million, 10)
+	if decimals := w.Millionths % weighing.Million; decimals != 0 {
+		digits := strconv.FormatInt(weighing.Million+decimals, 10)[1:]
 		dst = append(append(dst, '.'), strings.TrimRight(digits, "0")...)
 	}
 	return dst
@@ -48,42 +45,23 @@ func AppendWeights(dst []byte, all []Weight) []byte {
 	return dst
 }
 
-// IsAmountName reports whether a name may be of an amount: 1 to MaxAmountBytes letters, digits and
-// characters of _-./ that begin with a letter.
-func IsAmountName(name string) bool {
-	if name == "" || len(name) > MaxAmountBytes {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c|0x20 >= 'a' && c|0x20 <= 'z':
-		case i == 0 || (c < '0' || c > '9') && strings.IndexByte("_-./", c) < 0:
-			return false
-		}
-	}
-	return true
-}
-
-// The words of mistakes about weights.
-var (
-	amountNameForm = fmt.Sprintf("1 to %d letters, digits or _-./ that begin with a letter", MaxAmountBytes)
-	weightForm     = fmt.Sprintf("a number from 0 to %d with at most six decimals, such as 2.50", int64(MaxWeight))
-)
+// weightForm is the form of a weight, for mistakes.
+var weightForm = fmt.Sprintf("a number from 0 to %d with at most six decimals, such as 2.50", int64(weighing.MaxWeight))
 
 // parseWeight parses a weight into millionths.
 func parseWeight(text string) (millionths int64, ok bool) {
 	whole, decimals, point := strings.Cut(text, ".")
 	n, ok := limiters.ParseWhole([]byte(whole))
-	if !ok || n > MaxWeight || point && decimals == "" || len(decimals) > maxDecimals {
+	if !ok || n > weighing.MaxWeight || point && decimals == "" || len(decimals) > maxDecimals {
 		return 0, false
 	}
 	fraction, err := strconv.ParseUint((decimals + "000000")[:maxDecimals], 10, 32)
-	millionths = n*millionth + int64(fraction)
-	return millionths, err == nil && millionths <= MaxWeight*millionth
+	millionths = n*weighing.Million + int64(fraction)
+	return millionths, err == nil && millionths <= weighing.MaxWeight*weighing.Million
 }
 
 // addWeight adds a weight to the weights of a limit, which it keeps in the order of their names. It
-// returns a mistake if the limit has a weight of that name, or MaxWeights weights.
+// returns a mistake if the limit has a weight of that name, or the most weights.
 func (d *draft) addWeight(w Weight) error {
 	at, twice := slices.BinarySearchFunc(d.weights, w.Name, func(o Weight, name string) int {
 		return cmp.Compare(o.Name, name)
@@ -91,8 +69,8 @@ func (d *draft) addWeight(w Weight) error {
 	switch {
 	case twice:
 		return fmt.Errorf("weights must have each amount once, got %s twice", w.Name)
-	case len(d.weights) == MaxWeights:
-		return fmt.Errorf("weights may have %d amounts, got more", MaxWeights)
+	case len(d.weights) == weighing.MostNames:
+		return fmt.Errorf("weights may have %d amounts, got more", weighing.MostNames)
 	}
 	d.weights = slices.Insert(d.weights, at, w)
 	return nil
@@ -107,8 +85,8 @@ func (d *draft) weighing(words []string) (rest []string, err error) {
 		}
 		millionths, ok := parseWeight(text)
 		switch {
-		case !IsAmountName(name):
-			return nil, fmt.Errorf("the name of an amount must be %s, got %s", amountNameForm, word.Excerpt([]byte(name)))
+		case !weighing.IsName(name):
+			return nil, fmt.Errorf("the name of an amount must be %s, got %s", weighing.NameForm, word.Excerpt([]byte(name)))
 		case !ok:
 			return nil, fmt.Errorf("the weight of %s must be %s, got %s", name, weightForm, word.Excerpt([]byte(text)))
 		}
@@ -139,8 +117,8 @@ func (r *reader) weights(d *draft, n *yaml.Node) {
 			millionths, ok = parseWeight(f.value.Value)
 		}
 		switch {
-		case !IsAmountName(f.word):
-			r.bad(f.key, "the name of an amount", amountNameForm)
+		case !weighing.IsName(f.word):
+			r.bad(f.key, "the name of an amount", weighing.NameForm)
 		case !ok:
 			r.bad(f.value, "the weight of "+f.word, weightForm)
 		default:

@@ -29,10 +29,11 @@ type ledgerLimit struct {
 // A ledgerPart is the part of a reservation in a limit: the tokens that count, by the time of their
 // taking.
 type ledgerPart struct {
-	of    *ruledReservation
-	limit *ledgerLimit
-	most  int64 // capacity of the limit for the reservation
-	taken []ledgerTokens
+	of       *ruledReservation
+	limit    *ledgerLimit
+	most     int64 // capacity of the limit for the reservation
+	reserved int64 // tokens taken by the request
+	taken    []ledgerTokens
 }
 
 type ledgerTokens struct {
@@ -55,6 +56,15 @@ type ruledReservation struct {
 	end     engine.Instant
 	settled engine.Instant
 	parts   []*ledgerPart
+	money   int64 // the limit of moneyRule when it was reserved; 0 if it did not meet the rule
+}
+
+// used returns the tokens of a part that a commit says were used.
+func (r *ruledReservation) used(p *ledgerPart) int64 {
+	if r.plan.named {
+		return weigh(p.limit.rule, r.money, r.plan.commits)
+	}
+	return r.plan.actual
 }
 
 // at returns the state of a reservation at now, or "" if its id is forgotten. If the reservation has just expired,
@@ -109,8 +119,10 @@ func (l *ledgerLimit) counted(now engine.Instant) (n int64) {
 	return n
 }
 
-// fits reports whether n more tokens are within a capacity at now.
-func (l *ledgerLimit) fits(now engine.Instant, n, most int64) bool { return l.counted(now)+n <= most }
+// fits reports whether n more tokens are within a capacity at now. A request for 0 tokens always fits.
+func (l *ledgerLimit) fits(now engine.Instant, n, most int64) bool {
+	return n == 0 || l.counted(now)+n <= most
+}
 
 // limit returns the limit of an op.
 func (l *ledger) limit(op *engine.Op, rule string) *ledgerLimit {
@@ -128,9 +140,15 @@ func (r *ruledReservation) variable() []*ledgerPart {
 	return slices.DeleteFunc(slices.Clone(r.parts), func(p *ledgerPart) bool { return p.limit.rule == fixedRule })
 }
 
+// extended returns the parts that extensions take from: the variable parts that have taken tokens when they were
+// reserved, or all variable parts of a request without amounts.
+func (r *ruledReservation) extended() []*ledgerPart {
+	return slices.DeleteFunc(r.variable(), func(p *ledgerPart) bool { return r.plan.named && p.reserved == 0 })
+}
+
 // extend adds a layer of tokens.
 func (r *ruledReservation) extend(now engine.Instant) {
-	for _, p := range r.variable() {
+	for _, p := range r.extended() {
 		p.taken = append(p.taken, ledgerTokens{now, r.plan.by})
 	}
 	r.end, r.keep = now+engine.Instant(r.plan.ttl), r.plan.reach
@@ -141,9 +159,9 @@ func (r *ruledReservation) commit(now engine.Instant) {
 	late := r.at(now) == wordExpired
 	r.state, r.settled = wordCommitted, now
 	for _, p := range r.variable() {
-		beyond := r.plan.actual - p.total()
+		beyond := r.used(p) - p.total()
 		if !late {
-			beyond = p.use(r.plan.actual)
+			beyond = p.use(r.used(p))
 		}
 		if beyond <= 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/reservations"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -56,7 +57,11 @@ func onReservation(build func(b *engine.Batch, id []byte, ttl, keep int64, rng *
 
 // reservationMakers are makers of the calls on reservations. Most calls reserve.
 var reservationMakers = []maker{onReservation(everyReserve), onReservation(everyReserve), onReservation(everyReserve),
-	reserveLease, reserveLease,
+	reserveLease, reserveLease, reserveNamed, reserveNamed,
+	onReservation(func(b *engine.Batch, id []byte, _, _ int64, rng *rand.Rand) {
+		all := []weighing.Amount{{Name: []byte("in"), N: rng.Int64N(9)}, {Name: []byte("out"), N: rng.Int64N(9)}}
+		reservations.CommitNamed(b, id, all[:1+rng.IntN(2)])
+	}),
 	onReservation(func(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {
 		reservations.Extend(b, id, reservations.Extension{TTL: ttl, By: rng.Int64N(3), Keep: keep})
 	}),
@@ -89,5 +94,17 @@ func reserveLease(w *Workload, r *Request, rng *rand.Rand) {
 		take.DB, lease.ID = 0, id
 		b.Ops = append(b.Ops, w.needs(), lease, take)
 		reservations.Reserve(b, 0, id, reservations.Terms{TTL: ttl, Keep: keep, Fixed: 1, Request: rng.Uint64N(2)})
+	})(w, r, rng)
+}
+
+// reserveNamed adds a reservation by rules with named amounts, under an id of onReservation.
+func reserveNamed(w *Workload, r *Request, rng *rand.Rand) {
+	onReservation(func(b *engine.Batch, id []byte, ttl, keep int64, rng *rand.Rand) {
+		take := everyTake(rng)
+		take.DB = 0
+		b.Ops = append(b.Ops, w.needs(), take)
+		reservations.Reserve(b, 0, id, reservations.Terms{TTL: ttl, Keep: keep, Request: rng.Uint64N(2),
+			Names:   [][]byte{[]byte("in"), []byte("out")},
+			Weights: []reservations.Weight{{Name: 0, Millionths: 500_000}, {Name: 1, Millionths: 1_500_000}}})
 	})(w, r, rng)
 }

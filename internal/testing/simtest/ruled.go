@@ -13,6 +13,7 @@ import (
 	"limitsrv/commands/rules/checks"
 	"limitsrv/commands/rules/live"
 	"limitsrv/commands/rules/stored"
+	"limitsrv/commands/weighing"
 	"limitsrv/engine"
 )
 
@@ -22,7 +23,15 @@ const (
 	ruledDomain = "ruled"
 	// fixedRule is a rule whose limits take one token of each request. trialRule is a rule in shadow.
 	fixedRule, trialRule = "calls", "trial"
+	// moneyRule is a rule whose weights differ between the versions of the rules.
+	moneyRule = "money"
 )
+
+// weightsAt returns the tenths that a unit of in and of out takes from the limit of moneyRule, which is different in
+// all versions of the rules.
+func weightsAt(limit int64) (tenths [2]int64) {
+	return map[int64][2]int64{60: {5, 15}, 50: {3, 20}, 70: {10, 4}}[limit]
+}
 
 // ruledRules are versions of the rules for reservations. The windows of a limit are the same in all
 // versions, because a limit with a changed window no longer gives tokens of its reservations back.
@@ -32,6 +41,7 @@ var ruledRules = func() (all []string) {
 		trial                string
 	}{{calls: 9, tokens: 40, money: 60}, {calls: 12, tokens: 25, money: 50},
 		{tokens: 40, money: 70, trial: "{count: 9, window: 20s, algorithm: log}"}} {
+		weights := weightsAt(int64(v.money))
 		text := "domain: " + ruledDomain + "\nrules:\n"
 		if v.calls > 0 {
 			text += fmt.Sprintf("  - {name: %s, per: [tenant], limits: [{count: %d, window: 3650d, algorithm: fixed, "+
@@ -41,8 +51,9 @@ var ruledRules = func() (all []string) {
 			text += fmt.Sprintf("  - {name: %s, per: [tenant], shadow: true, limits: [%s]}\n", trialRule, v.trial)
 		}
 		all = append(all, text+fmt.Sprintf("  - {name: tokens, per: [tenant], limits: [{count: %d, window: 20s, "+
-			"algorithm: log}]}\n  - {name: money, per: [tenant], limits: [{count: %d, window: 3650d, algorithm: fixed}]}\n",
-			v.tokens, v.money))
+			"algorithm: log, weights: {in: 1, out: 1}}]}\n  - {name: %s, per: [tenant], limits: [{count: %d, window: 3650d, "+
+			"algorithm: fixed, weights: {in: %d.%d, out: %d.%d}}]}\n", v.tokens, moneyRule, v.money,
+			weights[0]/10, weights[0]%10, weights[1]/10, weights[1]%10))
 	}
 	return all
 }()
@@ -70,6 +81,19 @@ type ruledPlan struct {
 	reach   int64 // to keep after an extension
 	fate    fate
 	actual  int64
+	// With named, the request and the commit have amounts: in and out.
+	named   bool
+	asks    [2]int64
+	commits [2]int64
+}
+
+// weigh returns the tokens that amounts take from a limit of a rule, with the limit of moneyRule in the same rules.
+func weigh(rule string, money int64, all [2]int64) int64 {
+	if rule != moneyRule {
+		return all[0] + all[1]
+	}
+	tenths := weightsAt(money)
+	return (all[0]*tenths[0] + all[1]*tenths[1] + 9) / 10
 }
 
 func planOf(number int) *ruledPlan {
@@ -79,6 +103,14 @@ func planOf(number int) *ruledPlan {
 		partial: rng.IntN(4) == 0, by: max(0, rng.Int64N(5)-1), reach: rng.Int64N(6), fate: fate(rng.IntN(int(fates)))}
 	if p.actual = rng.Int64N(p.hits + 1); p.fate == usesMore {
 		p.actual = p.hits + 1 + rng.Int64N(4)
+	}
+	if p.named = rng.IntN(2) == 0; p.named {
+		p.partial = false
+		p.asks = [2]int64{rng.Int64N(5), rng.Int64N(5)}
+		p.commits = [2]int64{rng.Int64N(p.asks[0] + 1), rng.Int64N(p.asks[1] + 1)}
+		if p.fate == usesMore {
+			p.commits[rng.IntN(2)] += 1 + p.asks[0] + p.asks[1]
+		}
 	}
 	return p
 }
@@ -124,6 +156,9 @@ func (p *ruledPlan) reserve(b *engine.Batch, state *live.State, id []byte) {
 	q := checks.Request{Reserve: id,
 		Terms: reservations.Terms{TTL: int64(p.ttl), Keep: p.keep, Partial: p.partial}}
 	q.Domain, q.Hits = []byte(ruledDomain), p.hits
+	if p.named {
+		q.Amounts = amountsOf(p.asks)
+	}
 	q.AddDescriptor().Entries = []rules.Entry{{Key: []byte("tenant"), Value: []byte(p.tenant)}}
 	var check checks.Check
 	if err := check.Append(b, state, 0, &q); err != nil {
@@ -142,7 +177,18 @@ func (p *ruledPlan) extend(b *engine.Batch, id []byte) {
 }
 
 // commit appends the call that settles a reservation.
-func (p *ruledPlan) commit(b *engine.Batch, id []byte) { reservations.Commit(b, id, []int64{p.actual}) }
+func (p *ruledPlan) commit(b *engine.Batch, id []byte) {
+	if p.named {
+		reservations.CommitNamed(b, id, amountsOf(p.commits))
+	} else {
+		reservations.Commit(b, id, []int64{p.actual})
+	}
+}
+
+// amountsOf returns named amounts, in an order that CommitNamed changes.
+func amountsOf(n [2]int64) []weighing.Amount {
+	return []weighing.Amount{{Name: []byte("out"), N: n[1]}, {Name: []byte("in"), N: n[0]}}
+}
 
 // limitOf returns the rule of ruledRules that the key of a limit belongs to. ok is false if the key is of no
 // limit, because the request met no limit.

@@ -87,6 +87,7 @@ func (x *ruledCheck) see(a *Applied, c *engine.Call, id string) {
 	was := r.at(a.Stamp)
 	what := reservations.CallName(c.Command)
 	x.seen[what+" "+state]++
+	what, _, _ = strings.Cut(what, " ") // RL.COMMIT amounts is a commit
 	if x.lacking[id] {
 		return
 	}
@@ -136,7 +137,7 @@ func stateOf(data []byte) (done bool, state string, ok bool) {
 // seeExtend notes an extension of an open reservation.
 func (x *ruledCheck) seeExtend(a *Applied, id string, r *ruledReservation, granted bool) {
 	fits, unsure := true, false
-	for _, p := range r.variable() {
+	for _, p := range r.extended() {
 		unsure = unsure || p.limit.unsure
 		if r.plan.by == 0 || p.limit.fits(a.Stamp, r.plan.by, p.most) {
 			continue
@@ -223,9 +224,13 @@ func (x *ruledCheck) decided(a *Applied, fresh *ruledReservation, id string) (ou
 			n, least = d.Allowed, 1
 		}
 		fits = fits && l.fits(a.Stamp, least, op.Params.Limit)
-		fresh.parts = append(fresh.parts, &ledgerPart{of: fresh, limit: l, most: op.Params.Limit,
+		if rule == moneyRule {
+			fresh.money = op.Params.Limit
+		}
+		fresh.parts = append(fresh.parts, &ledgerPart{of: fresh, limit: l, most: op.Params.Limit, reserved: n,
 			taken: []ledgerTokens{{a.Stamp, n}}})
 	}
+	x.checkWeighed(a, fresh, id)
 	switch {
 	case x.reply.Repeated:
 	case outcome == "denied" && fits && !unsure:
@@ -238,6 +243,18 @@ func (x *ruledCheck) decided(a *Applied, fresh *ruledReservation, id string) (ou
 		}
 	}
 	return outcome
+}
+
+// checkWeighed requires that the request takes of each limit what its amounts weigh.
+func (x *ruledCheck) checkWeighed(a *Applied, fresh *ruledReservation, id string) {
+	for _, p := range fresh.parts {
+		if !fresh.plan.named || p.limit.rule == fixedRule || x.reply.Repeated {
+			continue
+		}
+		if want := weigh(p.limit.rule, fresh.money, fresh.plan.asks); p.reserved != want {
+			x.Fault("%s takes %d of rule %s in entry %d, want %d", id, p.reserved, p.limit.rule, a.Index, want)
+		}
+	}
 }
 
 // checkEnd compares the limits with the ledger at a time after the ends of all reservations.
