@@ -36,8 +36,8 @@ type counter struct {
 	limit int64
 	unit  bool // each command takes a token; %d is the number of the holder
 	// commit settles the reservation that take has made with the same number: one of heldTokens tokens is
-	// used. "": take makes no reservation.
-	commit string
+	// used. "": take makes no reservation. again, unless it is "", is the same commit in other words.
+	commit, again string
 
 	sent, acked atomic.Int64 // tokens
 	// once holds commands with an id that were answered; nil: the commands have no ids. They are sent
@@ -83,6 +83,11 @@ func newCounters() (all []*counter) {
 			&counter{key: name("held"), limit: much,
 				take:   "RL.RESERVE reserved%d 3650d KEEP ALL FIXED " + name("held") + " 1000000000 3650d 3",
 				commit: "RL.COMMIT reserved%d 1", once: new(answeredOnce)},
+			&counter{key: fmt.Sprintf("rule:kill|named|%d#FIXED:all", i), limit: much,
+				take:   fmt.Sprint("RL.CHECK kill named ", i, " HITS in=1 out=1 RESERVE named%d 3650d KEEP ALL"),
+				commit: "RL.COMMIT named%d in=1 out=0", again: "RL.COMMIT named%d out=0 in=1", once: new(answeredOnce)},
+			&counter{key: fmt.Sprintf("rule:kill|leased|%d#LEASE:lease-30s", i), limit: 9000, unit: true,
+				take: fmt.Sprint("RL.CHECK kill leased ", i, " RESERVE leased%d 3650d"), once: new(answeredOnce)},
 			&counter{key: name("one"), pairedKey: name("other"), limit: much,
 				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") +
 					" 1000000000 3650d 7"},
@@ -90,6 +95,15 @@ func newCounters() (all []*counter) {
 	}
 	return all
 }
+
+// killRules are the rules of reservations with named amounts, of heldTokens each, and of reservations with a lease.
+const killRules = `domain: kill
+rules:
+  - name: named
+    per: [named]
+    limits: [{count: 1000000000, window: 3650d, algorithm: fixed, name: all, weights: {in: 1, out: 2}}]
+  - {name: leased, per: [leased], limits: [9000 at once ttl 30s]}
+`
 
 // heldTokens are the tokens of a reservation.
 const heldTokens = 3
@@ -122,8 +136,12 @@ func (c *counter) reserve() (requests []request, commands []string) {
 	number := holders.Add(1)
 	c.sent.Add(heldTokens)
 	commit := fmt.Sprintf(c.commit, number)
+	again := commit
+	if c.again != "" {
+		again = fmt.Sprintf(c.again, number)
+	}
 	return []request{{of: c, n: heldTokens, held: true}, {of: c, text: commit, unused: heldTokens - 1},
-		{of: c, text: commit}}, []string{fmt.Sprintf(c.take, number), commit, commit}
+		{of: c, text: again}}, []string{fmt.Sprintf(c.take, number), commit, again}
 }
 
 // answered records a reply.
@@ -300,9 +318,14 @@ func TestKill(t *testing.T) {
 			t.Parallel()
 			seed := testwait.Seed(t)
 			t.Logf("seed %d", seed)
+			rules := filepath.Join(t.TempDir(), "rules.yaml")
+			if err := os.WriteFile(rules, []byte(killRules), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			k := killer{
-				args: []string{"--data", filepath.Join(t.TempDir(), "data"), "--fsync", fsync, "--snapshot-log-bytes", "1mb"},
-				rng:  rand.New(rand.NewPCG(seed, uint64(i))), all: newCounters(), windows: newWindowCounts(),
+				args: []string{"--data", filepath.Join(t.TempDir(), "data"), "--fsync", fsync, "--snapshot-log-bytes", "1mb",
+					"--rules", rules},
+				rng: rand.New(rand.NewPCG(seed, uint64(i))), all: newCounters(), windows: newWindowCounts(),
 			}
 			begin, rounds := time.Now(), *kills/len(policies)
 			for range rounds {
