@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine/siphash"
+	"limitsrv/engine/slots"
 	"limitsrv/engine/topk"
 )
 
@@ -49,9 +50,10 @@ type Engine struct {
 	effects       bool  // Options.Effects
 	sources       sources
 	documents     documents
-	moments       moments      // of Timed calls
-	draws         moments      // of calls that Draws, see Call.Micros
-	heavy         atomic.Int64 // steps, see AddHeavy
+	moments       moments                   // of Timed calls
+	draws         moments                   // of calls that Draws, see Call.Micros
+	heavy         atomic.Int64              // steps, see AddHeavy
+	owned         atomic.Pointer[slots.Set] // see SetOwned; nil: all slots
 
 	snapshot atomic.Pointer[Snapshot] // the open snapshot, or nil
 }

@@ -9,6 +9,7 @@ import (
 	"limitsrv/commands/scripts/lua"
 	"limitsrv/commands/scripts/lua/number"
 	"limitsrv/commands/scripts/lua/value"
+	"limitsrv/commands/spec"
 	"limitsrv/engine/answer"
 	"limitsrv/engine/values/numbers"
 )
@@ -152,10 +153,15 @@ func (m *machine) permit(c *command) (wrong string) {
 		return wrongArity
 	case m.looks && c.writes():
 		return "ERR Write commands are not allowed from read-only scripts."
+	case c.Flags&spec.Reaches != 0 && m.tx.Divided():
+		return "ERR a script sends messages only in a cluster of one group"
 	}
 	m.st.Charge(stepsPerCommand + stepsPerWord*len(m.words) + m.wordBytes/wordBytesPerStep)
 	if m.declared && (c.own == nil || c.Keys.Step > 0) && !m.mayTouch(c, m.words[1:]) {
 		return "ERR Script attempted to access a key that it has not declared"
+	}
+	if m.tx.Divided() && !m.reaches(c) {
+		return "ERR Script attempted to access keys that do not hash to the same slot"
 	}
 	return ""
 }

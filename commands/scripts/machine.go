@@ -105,6 +105,21 @@ func (m *machine) mayTouch(c *command, args [][]byte) bool {
 	return true
 }
 
+// reaches reports whether the run may touch all keys of a command with m.words, see
+// engine.Tx.Reaches.
+func (m *machine) reaches(c *command) bool {
+	k := c.Keys.In(m.words)
+	if k.Lead > 0 && !m.tx.Reaches(m.words[k.Lead]) {
+		return false
+	}
+	for i := k.First; i <= k.Last; i += k.Step {
+		if !m.tx.Reaches(m.words[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // givenPerStep is the number of given keys that are compared with a key in a step.
 const givenPerStep = 8
 

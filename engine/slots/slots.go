@@ -3,6 +3,7 @@ package slots
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 )
 
 // Count is the number of slots.
@@ -17,8 +18,13 @@ type Run struct{ First, Last Slot }
 // All is the run of all slots.
 var All = Run{0, Count - 1}
 
-// String returns the run as CLUSTER NODES shows it.
-func (r Run) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+// String returns the run as CLUSTER NODES shows it: a single slot has no end.
+func (r Run) String() string {
+	if r.First == r.Last {
+		return strconv.Itoa(int(r.First))
+	}
+	return fmt.Sprintf("%d-%d", r.First, r.Last)
+}
 
 // Of returns the slot of a key: the CRC16 of the key, or of the bytes between its first opening
 // brace and the next closing brace, if there are any. Cost: one table look-up for each byte.

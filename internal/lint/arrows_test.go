@@ -180,7 +180,7 @@ var arrows = map[string][]string{
 	"commands/weighing":      {"limitsrv/engine"},
 	"commands/word":          {},
 	"engine": {
-		"limitsrv/engine/siphash", "limitsrv/engine/topk", "limitsrv/engine/values",
+		"limitsrv/engine/siphash", "limitsrv/engine/slots", "limitsrv/engine/topk", "limitsrv/engine/values",
 		"limitsrv/engine/values/numbers", "limitsrv/internal/invariants",
 	},
 	"engine/answer":         {"limitsrv/engine/values/numbers"},
