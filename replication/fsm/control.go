@@ -29,6 +29,8 @@ type clusterState struct {
 	Level int `json:"level"`
 	// Skipped are the indexes of the last skipped entries, see ControlEntry.
 	Skipped []uint64 `json:"skipped,omitempty"`
+	// Division, unless nil, says which slots the group owns.
+	Division *Division `json:"division,omitempty"`
 }
 
 // keptSkipped bounds the length of clusterState.Skipped.
@@ -45,6 +47,10 @@ type ControlEntry struct {
 	Level  int     `json:"level,omitempty"`  // features up to this level may be used from here on
 	// Skipped says that this entry replaces an entry that no node could apply.
 	Skipped bool `json:"skipped,omitempty"`
+	// Division begins the log of a group that does not own all slots.
+	Division *Division `json:"division,omitempty"`
+	// Group gives slots to another group. Only the log of the first group has it.
+	Group *OtherGroup `json:"group,omitempty"`
 }
 
 // Encode returns the entry for the log.
@@ -66,7 +72,7 @@ func SkippedEntry() ([]byte, error) { return ControlEntry{Skipped: true}.Encode(
 //	   Refunds and Charges with modes, groups that settle
 //	5: calls of level 3; version 5 of entries and version 4 of blocks: ids
 //	6: version 6 of entries and version 5 of blocks: reservations
-//	7: version 7 of entries and version 6 of blocks: reservations with named amounts
+//	7: version 7 of entries and version 6 of blocks: reservations with named amounts; divisions
 const KnownLevel = engine.NamedFeatures
 
 // PromisesLevel is the lowest feature level whose members keep the promises of package lease, and
@@ -124,6 +130,16 @@ var controlKinds = [...]struct {
 		"Level", func(c *ControlEntry) bool { return c.Level > 0 },
 		func(s *clusterState, _ uint64, c *ControlEntry) { s.Level = max(s.Level, c.Level) },
 	},
+	{
+		"Division", func(c *ControlEntry) bool { return c.Division != nil },
+		func(s *clusterState, _ uint64, c *ControlEntry) {
+			s.Division, s.Level = s.Division.found(c.Division), max(s.Level, DivisionLevel)
+		},
+	},
+	{
+		"Group", func(c *ControlEntry) bool { return c.Group != nil },
+		func(s *clusterState, _ uint64, c *ControlEntry) { s.Division = s.Division.give(*c.Group) },
+	},
 }
 
 // apply changes the state by an entry: by the first of its kinds, if it has several.
@@ -145,6 +161,7 @@ func (f *FSM) applyControl(index uint64, data []byte) error {
 	f.mu.Lock()
 	f.cluster.apply(index, &c)
 	level := f.cluster.Level
+	f.setDivision(f.cluster.Division)
 	f.mu.Unlock()
 	if c.Skipped {
 		f.skipped(index)
@@ -179,6 +196,29 @@ func (f *FSM) Level() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.cluster.Level
+}
+
+// Division returns the division of the cluster, which the caller must not change; nil: this group
+// owns all slots.
+func (f *FSM) Division() *Division { return f.division.Load() }
+
+// setDivision publishes the division of the state. Requires: applying is held.
+func (f *FSM) setDivision(d *Division) {
+	f.division.Store(d)
+	f.engine.Load().SetOwned(d.owned())
+}
+
+// refuse answers a batch with keys of slots that the group does not own, and reports whether it did.
+// Nodes refuse such batches before they are logged, unless they have not applied the division yet.
+func (f *FSM) refuse(b *engine.Batch) bool {
+	if _, foreign := f.Engine().Foreign(b); !foreign {
+		return false
+	}
+	b.Decisions = b.Decisions[:0]
+	for range b.Ops {
+		b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Down})
+	}
+	return true
 }
 
 // strictJSON decodes a JSON value into to. Unknown fields and trailing bytes are errors.

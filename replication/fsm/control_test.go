@@ -3,6 +3,8 @@ package fsm
 import (
 	"reflect"
 	"testing"
+
+	"limitsrv/engine/slots"
 )
 
 // TestControlKinds: each field of a ControlEntry has a kind, which no other field is, and which
@@ -14,6 +16,7 @@ func TestControlKinds(t *testing.T) {
 	}
 	samples := map[string]ControlEntry{
 		"Member": {Member: &Member{Node: "a"}}, "Gone": {Gone: "old"}, "Level": {Level: 2}, "Skipped": {Skipped: true},
+		"Division": {Division: &Division{}}, "Group": {Group: &OtherGroup{Owned: slots.Set{{First: 5, Last: 9}}}},
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[ControlEntry]()) {
 		i, ok := named[field.Name]
@@ -28,6 +31,9 @@ func TestControlKinds(t *testing.T) {
 			}
 		}
 		state := clusterState{Members: map[string]Member{"old": {Node: "old"}}, Level: 1}
+		if field.Name == "Group" {
+			state.Division = &Division{Owned: slots.Set{{First: 0, Last: 4}}}
+		}
 		before := state.clone()
 		if state.apply(7, &c); reflect.DeepEqual(state, before) {
 			t.Errorf("an entry with %s changes nothing", field.Name)

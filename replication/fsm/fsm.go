@@ -63,6 +63,7 @@ type FSM struct {
 	awaited   atomic.Pointer[awaited]  // nil: no goroutine waits
 	noted     atomic.Pointer[noted]    // nil: NotBefore was not called
 	proposal  atomic.Pointer[Proposal] // in flight
+	division  atomic.Pointer[Division] // nil: the group owns all slots
 	decoder   persist.Decoder
 
 	entries, bytes, ops atomic.Int64
@@ -116,7 +117,7 @@ func (f *FSM) Index() uint64 { return f.index.Load() }
 func (f *FSM) Digest() (index, digest uint64) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	return f.Index(), f.Engine().Digest(f.Stamp())
+	return f.Index(), f.Engine().Digest(f.Stamp()) ^ f.Division().hash()
 }
 
 // Seed returns the seed of the engine.
@@ -267,7 +268,9 @@ func (f *FSM) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	if from := f.current.Load(); from > 0 && index >= from || f.founded.Load() {
 		b.Notices = f.o.Notices
 	}
-	e.Apply(stamp, b)
+	if !f.refuse(b) {
+		e.Apply(stamp, b)
+	}
 	if len(b.Calls) > 0 {
 		f.effects.add(index, b.Effects)
 	}

@@ -97,7 +97,8 @@ func (f *FSM) SnapshotSizes() (since, last int64) {
 }
 
 func (c *clusterState) clone() clusterState {
-	return clusterState{Members: maps.Clone(c.Members), Level: c.Level, Skipped: slices.Clone(c.Skipped)}
+	return clusterState{Members: maps.Clone(c.Members), Level: c.Level, Skipped: slices.Clone(c.Skipped),
+		Division: c.Division}
 }
 
 // Release ends the freeze.
@@ -201,11 +202,13 @@ type State struct {
 	Stamp       engine.Instant
 	Index, Term uint64 // of its last entry
 	Level       int    // feature level of its log
+	// Division is the division of its cluster; nil: it owns all slots.
+	Division *Division
 }
 
 // Set replaces the FSM's state, without members.
 func (f *FSM) Set(s State) {
-	f.set(s, clusterState{Members: make(map[string]Member), Level: s.Level}, persist.Effects{})
+	f.set(s, clusterState{Members: make(map[string]Member), Level: s.Level, Division: s.Division}, persist.Effects{})
 }
 
 func (f *FSM) set(s State, cluster clusterState, x persist.Effects) {
@@ -216,6 +219,7 @@ func (f *FSM) set(s State, cluster clusterState, x persist.Effects) {
 	f.mu.Unlock()
 	f.setEffects(x)
 	f.engine.Store(s.Engine)
+	f.setDivision(cluster.Division)
 	f.term = s.Term
 	f.stamp.Store(int64(s.Stamp))
 	f.stampedAt.Store(int64(f.o.Monotonic()))

@@ -84,10 +84,14 @@ func Recover(o Options, to string) (Remnant, error) {
 	if err != nil {
 		return r.Remnant, err
 	}
-	if o.Raft == "" {
-		return r.Remnant, r.writeSingle(o.FS, to)
+	switch {
+	case o.Raft != "":
+		return r.Remnant, r.writeMember(o, to)
+	case r.division != nil:
+		return r.Remnant, fmt.Errorf("the group in %s owns the slots %v, and a single server owns all slots, which would "+
+			"then have two owners: give --raft HOST:PORT instead of --single", o.Dir, r.division.Owned)
 	}
-	return r.Remnant, r.writeMember(o, to)
+	return r.Remnant, r.writeSingle(o.FS, to)
 }
 
 // draftSuffix is the suffix of a directory that Recover has not completed.
@@ -100,6 +104,8 @@ type remnantState struct {
 	seed   persist.Seed
 	level  int    // feature level of the cluster's log
 	voted  uint64 // the last term that a member voted or followed in
+	// division is of the member's cluster; nil: it owns all slots.
+	division *fsm.Division
 }
 
 // readState reads all data in o.Dir.
@@ -158,7 +164,8 @@ func readMember(o Options) (r remnantState, err error) {
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
-	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted},
+	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted,
+			division: files.FSM.Division()},
 		nil
 }
 
@@ -256,7 +263,8 @@ func (r *remnantState) writeFiles(m *storage.Membership, o storage.Options) (err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
 	index, term := max(r.LastIndex, 1), max(r.Term, 1)
-	to.FSM.Set(fsm.State{Engine: r.engine, Stamp: r.Stamp, Index: index, Term: term, Level: r.level})
+	to.FSM.Set(fsm.State{Engine: r.engine, Stamp: r.Stamp, Index: index, Term: term, Level: r.level,
+		Division: r.division})
 	if err := to.Votes.SetTerm(max(r.voted, term)); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 )
 
@@ -50,6 +51,9 @@ type Membership struct {
 	Raft string `json:"raft,omitempty"`
 	// Level is the highest feature level that the log of the cluster is known to have; 0: unknown.
 	Level int `json:"level,omitempty"`
+	// Division is the division that the log of the cluster begins with, on its founding nodes; nil: the
+	// cluster owns all slots.
+	Division *fsm.Division `json:"division,omitempty"`
 }
 
 // A Server is a node's id, and the address for other nodes to reach it.

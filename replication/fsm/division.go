@@ -1,0 +1,111 @@
+package fsm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"limitsrv/engine/slots"
+	"limitsrv/replication/link"
+)
+
+// DivisionLevel is the feature level of a log with a division.
+const DivisionLevel = 7
+
+// A Division is the part of a group in a cluster of several groups. It is the first entry of the
+// group's log, before any decision, and the slots of a group never change. The first group gives each
+// slot once: so no slot has two owners.
+type Division struct {
+	// Owned are the slots of the group.
+	Owned slots.Set `json:"owned"`
+	// First are addresses of nodes of the first group; empty: this is the first group.
+	First []string `json:"first,omitempty"`
+	// Groups are the further groups. Only the first group has them.
+	Groups []OtherGroup `json:"groups,omitempty"`
+}
+
+// An OtherGroup is a further group of the cluster, as it was founded.
+type OtherGroup struct {
+	Cluster link.ClusterID `json:"cluster"` // the group's own id
+	Owned   slots.Set      `json:"owned"`
+	Nodes   []string       `json:"nodes"` // addresses for other nodes of the founding nodes
+}
+
+// Give returns an error if the division of a first group has no room for a group.
+func (d *Division) Give(g OtherGroup) error {
+	switch {
+	case d == nil:
+		return errors.New("this cluster owns all slots: only a cluster that was founded with --slots has room for another " +
+			"group")
+	case len(d.First) > 0:
+		return fmt.Errorf("this is not the first group of its cluster, which gives the slots: ask %v", d.First)
+	}
+	if slot, any := d.Owned.Shared(g.Owned); any {
+		return fmt.Errorf("slot %d belongs to the first group, which owns %v: give the new group other --slots", slot,
+			d.Owned)
+	}
+	for _, other := range d.Groups {
+		if other.Cluster == g.Cluster {
+			if other.Owned.String() != g.Owned.String() {
+				return fmt.Errorf("the group was given %v, which can't change to %v", other.Owned, g.Owned)
+			}
+			continue
+		}
+		if slot, any := other.Owned.Shared(g.Owned); any {
+			return fmt.Errorf("slot %d belongs to the group of %v, which owns %v: give the new group other --slots", slot,
+				other.Nodes, other.Owned)
+		}
+	}
+	return nil
+}
+
+// Gave reports whether the first group has given a group its slots.
+func (d *Division) Gave(g OtherGroup) bool {
+	if d != nil {
+		for _, other := range d.Groups {
+			if other.Cluster == g.Cluster {
+				return other.Owned.String() == g.Owned.String()
+			}
+		}
+	}
+	return false
+}
+
+// found returns the division after an entry that begins it.
+func (d *Division) found(first *Division) *Division {
+	if d != nil {
+		return d
+	}
+	return first
+}
+
+// give returns the division after an entry that gives slots to a group. Divisions are not changed,
+// because others may read them.
+func (d *Division) give(g OtherGroup) *Division {
+	if d.Give(g) != nil || d.Gave(g) {
+		return d
+	}
+	next := *d
+	next.Groups = append(append([]OtherGroup(nil), d.Groups...), g)
+	return &next
+}
+
+// hash returns a hash of the division; 0: there is none.
+func (d *Division) hash() uint64 {
+	if d == nil {
+		return 0
+	}
+	text, _ := json.Marshal(d) // it has only texts
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
+}
+
+// owned returns the slots of the group; nil: all.
+func (d *Division) owned() slots.Set {
+	if d == nil {
+		return nil
+	}
+	return d.Owned
+}
