@@ -105,6 +105,11 @@ func nodesOf(s *session.Session) []status.Node {
 	return s.Handler().Config().Cluster.Nodes(s.LocalAddr())
 }
 
+// groupsOf returns the groups of the cluster as the client sees them, the node's own first.
+func groupsOf(s *session.Session) []backend.Group {
+	return s.Handler().Config().Cluster.Groups(s.LocalAddr())
+}
+
 // leaderOf returns the leader; ok is false if no leader is known.
 func leaderOf(nodes []status.Node) (leader status.Node, ok bool) {
 	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.Leader })
@@ -134,28 +139,43 @@ func withClientAddress(nodes []status.Node) []status.Node {
 		func(n status.Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
-func runClusterInfo(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+func runClusterInfo(s *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) {
 	var (
-		text      lines
-		r         = s.Handler().Replication()
-		state     = "ok"
-		failed    = 0
-		_, isLead = leaderOf(nodes)
+		text     lines
+		r        = s.Handler().Replication()
+		state    = "ok"
+		groups   = groupsOf(s)
+		assigned = 0
+		failed   = 0
+		known    = 0
+		size     = 0
 	)
+	for i, g := range groups {
+		assigned, known = assigned+g.Slots.Len(), known+len(membersOf(g.Nodes))
+		if _, leads := leaderOf(g.Nodes); leads {
+			size++
+		}
+		if down := !slices.ContainsFunc(g.Nodes, func(n status.Node) bool { return n.Online }); i > 0 && down {
+			failed += g.Slots.Len()
+		}
+	}
 	if r.Role != "" && !r.HasQuorum {
-		state, failed = "fail", slots.Count
+		failed += groups[0].Slots.Len()
+	}
+	if failed > 0 || assigned < slots.Count {
+		state = "fail"
 	}
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
 		{"cluster_state", state},
-		{"cluster_slots_assigned", slots.Count},
-		{"cluster_slots_ok", slots.Count - failed},
+		{"cluster_slots_assigned", assigned},
+		{"cluster_slots_ok", assigned - failed},
 		{"cluster_slots_pfail", 0},
 		{"cluster_slots_fail", failed},
-		{"cluster_known_nodes", len(membersOf(nodes))},
-		{"cluster_size", oneIf(isLead)},
+		{"cluster_known_nodes", known},
+		{"cluster_size", size},
 		{"cluster_current_epoch", r.Term},
 		{"cluster_my_epoch", r.Term},
 		{"cluster_stats_messages_sent", 0},
@@ -178,42 +198,46 @@ func busPort(n status.Node) string {
 	return strconv.Itoa(n.Port + clusterBus)
 }
 
-// nodeLines returns a CLUSTER NODES line for each node; the first is this node.
+// nodeLines returns a CLUSTER NODES line for each node of a group. If the group is the own group of this
+// node, the first line is of this node.
 //
 // Source: Redis documentation, "CLUSTER NODES", serialization format.
-func nodeLines(h *session.Handler, nodes []status.Node) []string {
+func nodeLines(h *session.Handler, g backend.Group, own bool) []string {
 	var (
-		term          = h.Replication().Term
 		now           = time.Duration(h.Now())
-		leader, known = leaderOf(nodes)
+		leader, known = leaderOf(g.Nodes)
 		all           []string
 	)
-	for i, n := range nodes {
+	for i, n := range g.Nodes {
 		flags, master, link, has := "slave", "-", "connected", ""
 		switch {
 		case n.Leader:
-			flags, has = "master", " "+slots.All.String()
+			flags, has = "master", " "+g.Slots.Join(" ")
 		case known:
 			master = leader.ID
 		}
-		heard := int64(0)
+		heard, myself := int64(0), own && i == 0
 		switch {
-		case i == 0:
+		case myself:
 			flags = "myself," + flags
 		case !n.Online:
 			flags, link = flags+",fail", "disconnected"
 		}
-		if i > 0 && n.LastContact >= 0 {
+		if !myself && n.LastContact >= 0 {
 			heard = (now - n.LastContact).Milliseconds()
 		}
 		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, busPort(n), flags, master,
-			heard, term, link, has))
+			heard, g.Term, link, has))
 	}
 	return all
 }
 
-func runClusterNodes(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
-	w.Verbatim(strings.Join(nodeLines(s.Handler(), nodes), "\n") + "\n")
+func runClusterNodes(s *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) {
+	var all []string
+	for i, g := range groupsOf(s) {
+		all = append(all, nodeLines(s.Handler(), g, i == 0)...)
+	}
+	w.Verbatim(strings.Join(all, "\n") + "\n")
 }
 
 // keepsClients reports whether this is a front without --cluster-mode on. Clients that ask for the slots at
@@ -222,51 +246,75 @@ func keepsClients(s *session.Session) bool {
 	return s.Handler().AtFront() && !s.Handler().Config().Cluster.Enabled()
 }
 
-// runClusterSlots answers a range with the leader and its online replicas. If no leader is
-// known it returns an error: then a client keeps its slot map or asks another node, while
-// after an empty reply no known client asks again soon.
-func runClusterSlots(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+// runClusterSlots answers each run of slots with the leader of its group and the online replicas. Groups
+// without a known leader are left out. If the own group has none it returns an error: then a client keeps
+// its slot map or asks another node, while after an empty reply no known client asks again soon.
+func runClusterSlots(s *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) {
 	if keepsClients(s) {
 		w.Error(errNoCluster)
 		return
 	}
-	nodes = withClientAddress(nodes)
-	leader, ok := leaderOf(nodes)
-	if !ok {
-		w.Error(session.ErrDown)
-		return
+	type served struct {
+		run   slots.Run
+		nodes []status.Node
 	}
-	have := append([]status.Node{leader}, replicasOf(nodes)...)
-	have = slices.DeleteFunc(have, func(n status.Node) bool { return !n.Leader && !n.Online })
-	w.Array(1)
-	w.Array(2 + len(have))
-	w.Int(int64(slots.All.First))
-	w.Int(int64(slots.All.Last))
-	for _, n := range have {
-		w.Array(4)
-		w.BulkString(n.Host)
-		w.Int(int64(n.Port))
-		w.BulkString(n.ID)
-		w.Map(0) // other names of the host
+	var all []served
+	for i, g := range groupsOf(s) {
+		nodes := withClientAddress(g.Nodes)
+		leader, ok := leaderOf(nodes)
+		switch {
+		case ok:
+		case i == 0:
+			w.Error(session.ErrDown)
+			return
+		default:
+			continue
+		}
+		have := append([]status.Node{leader}, replicasOf(nodes)...)
+		have = slices.DeleteFunc(have, func(n status.Node) bool { return !n.Leader && !n.Online })
+		for _, run := range g.Slots {
+			all = append(all, served{run, have})
+		}
+	}
+	w.Array(len(all))
+	for _, x := range all {
+		w.Array(2 + len(x.nodes))
+		w.Int(int64(x.run.First))
+		w.Int(int64(x.run.Last))
+		for _, n := range x.nodes {
+			w.Array(4)
+			w.BulkString(n.Host)
+			w.Int(int64(n.Port))
+			w.BulkString(n.ID)
+			w.Map(0) // other names of the host
+		}
 	}
 }
 
-// runClusterShards answers a shard, without slots if no leader is known.
-func runClusterShards(s *session.Session, w *resp.Writer, nodes []status.Node, _ [][]byte) {
+// runClusterShards answers a shard for each group, without slots if no leader is known.
+func runClusterShards(s *session.Session, w *resp.Writer, _ []status.Node, _ [][]byte) {
 	if keepsClients(s) {
 		w.Error(errNoCluster)
 		return
 	}
-	nodes = withClientAddress(nodes)
-	w.Array(1)
+	groups := groupsOf(s)
+	w.Array(len(groups))
+	for _, g := range groups {
+		writeShard(w, g.Slots, withClientAddress(g.Nodes))
+	}
+}
+
+// writeShard answers a shard of CLUSTER SHARDS.
+func writeShard(w *resp.Writer, owned slots.Set, nodes []status.Node) {
 	w.Map(2)
 	w.BulkString("slots")
-	if _, ok := leaderOf(nodes); ok {
-		w.Array(2)
-		w.Int(int64(slots.All.First))
-		w.Int(int64(slots.All.Last))
-	} else {
-		w.Array(0)
+	if _, ok := leaderOf(nodes); !ok {
+		owned = nil
+	}
+	w.Array(2 * len(owned))
+	for _, run := range owned {
+		w.Int(int64(run.First))
+		w.Int(int64(run.Last))
 	}
 	w.BulkString("nodes")
 	w.Array(len(nodes))
@@ -321,7 +369,7 @@ func runClusterReplicas(s *session.Session, w *resp.Writer, nodes []status.Node,
 		return
 	}
 	w.Array(len(nodes) - 1)
-	for j, line := range nodeLines(s.Handler(), nodes) {
+	for j, line := range nodeLines(s.Handler(), groupsOf(s)[0], true) {
 		if j != i {
 			w.BulkString(line)
 		}

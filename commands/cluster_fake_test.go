@@ -22,6 +22,7 @@ type fakeCluster struct {
 	pair    bool // without c
 	mute    int  // number of nodes, from the first on, without an address for clients
 	moved   string
+	groups  []backend.Group                       // nil: one group
 	older   func(b *engine.Batch, from int) error // unless nil, some node is older, and this is Loggable
 	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
@@ -69,8 +70,18 @@ func newFakeCluster(role status.Role) *fakeCluster {
 
 func (c *fakeCluster) Enabled() bool { return c.enabled }
 func (c *fakeCluster) Leads() bool   { return c.moved == "" }
-func (c *fakeCluster) Where(slots.Slot) (address string, here bool) {
-	return c.moved, c.moved == ""
+func (c *fakeCluster) Where(slot slots.Slot, stale bool) (address string, here bool) {
+	if c.groups != nil {
+		return c.moved, c.groups[0].Slots.Has(slot)
+	}
+	return c.moved, stale || c.moved == ""
+}
+func (c *fakeCluster) Divided() bool { return c.groups != nil }
+func (c *fakeCluster) Groups(local string) []backend.Group {
+	if c.groups != nil {
+		return c.groups
+	}
+	return backend.WholeOf(c.Nodes(local), c.r.Term)
 }
 func (c *fakeCluster) Features() uint8 {
 	if c.older != nil {

@@ -12,6 +12,11 @@ import (
 // errNoState is the answer to a backup before the node has any entry of its cluster.
 var errNoState = link.NewError("LOADING", "nothing of the cluster's state has reached this node yet")
 
+// errDividedBackup is the answer to a backup of a group that does not own all slots: a backup is restored
+// into a cluster that owns all.
+var errDividedBackup = link.NewError("ERR", "a backup does not keep which slots a group owns, so a cluster made of "+
+	"it would own all: copy the data directory of a stopped node instead")
+
 // Backup writes a backup of this node's state between two log entries, below its data
 // directory: see persist.WriteBackup. done is called once, from another goroutine, with its
 // path. An error means that no backup was started: persist.ErrSaving while a snapshot or
@@ -30,6 +35,8 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 		return errLoading
 	case s.FSM.Index() == 0:
 		return errNoState
+	case s.FSM.Division() != nil:
+		return errDividedBackup
 	}
 	if !s.saving.Take() {
 		return persist.ErrSaving

@@ -108,11 +108,16 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 		case !slices.Equal(h.Peers, peers):
 			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers,
 				peers)
+		case h.Slots != n.o.Slots.String():
+			return fmt.Errorf("%s was started with --slots %q, and this node with %q: they must be the same", h.Raft, h.Slots,
+				n.o.Slots)
 		}
 		founding = append(founding, h.Server)
 	}
 	cluster, seed := storage.NewClusterID(), n.dir.Seed
-	err := n.setMember(func(m *storage.Membership) { m.Cluster, m.Seed, m.Founding = cluster, seed, founding })
+	err := n.setMember(func(m *storage.Membership) {
+		m.Cluster, m.Seed, m.Founding, m.Division = cluster, seed, founding, n.o.division()
+	})
 	if err != nil {
 		return err
 	}
@@ -123,11 +128,14 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 // completeBootstrap tells all founding nodes to bootstrap, and starts raft. After a crash
 // in between, the node continues here at its next start.
 func (n *Node) completeBootstrap(m *storage.Membership) error {
+	if err := n.takeSlots(m); err != nil {
+		return err
+	}
 	for _, f := range m.Founding {
 		if f.Node == m.Node {
 			continue
 		}
-		if err := n.ask(f.Raft, callBootstrap, bootstrapRequest{m.Cluster, m.Seed, f.Node}, nil); err != nil {
+		if err := n.ask(f.Raft, callBootstrap, bootstrapRequest{m.Cluster, m.Seed, f.Node, m.Division}, nil); err != nil {
 			return fmt.Errorf("bootstrap the cluster with %s: %w", f.Raft, err)
 		}
 	}
@@ -153,7 +161,10 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	case !m.Cluster.IsZero():
 		return fmt.Errorf("this node is in cluster %v", m.Cluster)
 	}
-	if err := n.setMember(func(m *storage.Membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
+	err := n.setMember(func(m *storage.Membership) {
+		m.Cluster, m.Seed, m.Division = r.Cluster, r.Seed, r.Division
+	})
+	if err != nil {
 		return err
 	}
 	if err := n.startRaft(); err != nil {

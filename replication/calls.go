@@ -3,6 +3,7 @@ package replication
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,6 +36,8 @@ type helloReply struct {
 	// Member: the node's raft is running. Peers are its own --peers.
 	Member bool     `json:"member"`
 	Peers  []string `json:"peers"`
+	// Slots are its own --slots.
+	Slots string `json:"slots,omitempty"`
 	// Leader and Servers are its view of the cluster; only the leader sends Servers.
 	Leader  storage.Server   `json:"leader"`
 	Servers []storage.Server `json:"servers"`
@@ -44,6 +47,8 @@ type bootstrapRequest struct {
 	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Node    string         `json:"node"` // the id of the callee
+	// Division of the cluster; nil: it owns all slots.
+	Division *fsm.Division `json:"division,omitempty"`
 }
 
 type joinRequest struct {
@@ -82,6 +87,10 @@ func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body
 			}
 			return n.admit(ctx, r.Member)
 		})
+	case callGroup:
+		return n.group(), nil
+	case callGive:
+		return answer(body, func(g fsm.OtherGroup) (any, error) { return struct{}{}, n.giveSlots(ctx, g) })
 	case callStatus:
 		return n.peerStatus(), nil
 	case callAnnounce:
@@ -114,7 +123,7 @@ func (n *Node) hello() helloReply {
 	lead := n.leadership()
 	r := helloReply{
 		Server: n.self(), Cluster: n.identity().Cluster, Member: lead.stack != nil,
-		Peers: slices.Sorted(slices.Values(n.o.Peers)), Leader: lead.leader,
+		Peers: slices.Sorted(slices.Values(n.o.Peers)), Slots: n.o.Slots.String(), Leader: lead.leader,
 	}
 	if lead.leading {
 		r.Servers = serversOf(lead.stack.raft)
@@ -195,6 +204,9 @@ func (n *Node) HandleAsked(answer func(ctx context.Context, q fronts.Asked) ([][
 func (n *Node) answerFront(ctx context.Context, from link.Peer, name string, body json.RawMessage) (any, error) {
 	switch name {
 	case fronts.CallFind:
+		if n.Division() != nil {
+			return nil, errors.New("a front serves a cluster of one group, and this one has several")
+		}
 		return n.found(), nil
 	case fronts.CallWatch:
 		return answer(body, func(q fronts.WatchRequest) (any, error) { return n.watched(ctx, from.Node, q) })

@@ -20,9 +20,13 @@ func (n *Node) Exec(b *engine.Batch, done func(error)) {
 	n.exec(batch.Request{Request: forward.Request{Batch: b, Done: done}})
 }
 
-// exec executes a batch. A look that this node can answer needs no entry; see Node.look. Any other
-// batch goes through the batcher.
+// exec executes a batch, unless it has keys of slots that another group owns. A look that this node can
+// answer needs no entry; see Node.look. Any other batch goes through the batcher.
 func (n *Node) exec(w batch.Request) {
+	if err := n.foreign(w.Batch()); err != nil {
+		w.Done(err)
+		return
+	}
 	if w.Batch().Looks() && n.look(w) {
 		return
 	}

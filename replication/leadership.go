@@ -54,6 +54,10 @@ func (n *Node) becomeLeader(s *raftStack) {
 		}
 	}
 	stepped := n.catchUpClock(s)
+	if !n.logDivision(s) {
+		n.log.Info("leadership lost before the first decision", "term", term)
+		return
+	}
 	if s.raft.CurrentTerm() != term || !isLeader(s.raft) || s.FSM.Diverged() {
 		return // another notification follows, or this node leaves
 	}

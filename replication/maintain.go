@@ -57,6 +57,7 @@ func (n *Node) maintain() {
 		}
 		n.refreshServers(s.raft)
 		n.keepLevel(s)
+		n.keepDivision(s)
 		n.checkRoom(s)
 		n.snapshotIfLong(s)
 		n.local.expire(s.FSM.Now())
@@ -94,6 +95,7 @@ func (n *Node) keepLevel(s *raftStack) {
 // secret are accepted beside links with a secret.
 func (n *Node) maintainLinks() {
 	n.links.CloseStale(time.Now())
+	n.groups.links.CloseStale(time.Now())
 	n.forwarder.Renew()
 	n.fronts.Forget(time.Now())
 	if by := n.links.Authentication(); n.o.Secrets == nil || by != link.AuthOpen && by != link.AuthSecretOrOpen {

@@ -39,6 +39,7 @@ type Node struct {
 	mono  func() time.Duration // for timeouts; stamps use Options.Monotonic
 
 	links        *link.Links
+	groups       otherGroups
 	forwarder    *forward.Client
 	messages     *broadcast.Sender
 	fronts       *fronts.Hub
@@ -121,8 +122,7 @@ func Open(o Options) (*Node, error) {
 	}
 	o.Turns.CountOthers(n.counts.forwarded.Load)
 	n.undecided.Policy = o.NoQuorum
-	n.maxMemory.Store(o.MaxMemory)
-	n.evict.Store(o.Evict)
+	n.SetBound(o.MaxMemory, o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
 	n.looks, n.fresh, n.stored = newLookQueue(), batch.NewRound(errStopped), make(chan struct{}, 1)
 	n.proposer, n.batcher = newProposer(n),
@@ -160,6 +160,9 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if err := n.openOutward(); err != nil {
+		return errors.Join(err, n.links.Close())
+	}
 	n.forwarder = forward.New(forward.Options{
 		Links: n.links, Log: n.log, Timeout: n.callTimeout(),
 		AnswerTimeout: max(n.rpcTimeout(), storage.LeaderHang+n.callTimeout()),
@@ -167,7 +170,7 @@ func (n *Node) startServices() (err error) {
 	n.messages = broadcast.New(broadcast.Options{Dial: n.dialMessages, Timeout: n.callTimeout()})
 	if err := n.resume(); err != nil {
 		n.messages.Close()
-		return errors.Join(err, n.links.Close())
+		return errors.Join(err, n.links.Close(), n.groups.links.Close())
 	}
 	n.wait.Go(n.links.Serve)
 	n.wait.Go(func() { n.batcher.Run(n.stopping) })
@@ -390,7 +393,7 @@ func (n *Node) close() error {
 	n.raftMu.Lock() // a start of raft under way completes first, and no start follows
 	err := n.stopRaft()
 	n.raftMu.Unlock()
-	err = errors.Join(err, n.links.Close())
+	err = errors.Join(err, n.links.Close(), n.groups.links.Close())
 	close(n.proposer.applied) // the FSM has ended with raft
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())

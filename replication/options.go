@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/engine/slots"
 	"limitsrv/internal/certs"
 	"limitsrv/internal/turns"
 	"limitsrv/persist"
@@ -34,6 +35,12 @@ type Options struct {
 	Peers []string
 	// Join are addresses of members of the cluster that this node joins.
 	Join []string
+	// Slots are the slots that a founded group owns, and GroupOf addresses of nodes of the first
+	// group of its cluster, which gives them; empty: this is the first group. Slots nil: it owns all.
+	Slots   slots.Set
+	GroupOf []string
+	// Redirects: clients of this node are sent to the owners of slots, so that the group may own only some.
+	Redirects bool
 	// Client is the address for clients to reach this node, as published to the other
 	// nodes.
 	Client string
@@ -134,7 +141,7 @@ func (o *Options) check() error {
 	for _, list := range []struct {
 		name string
 		all  []string
-	}{{"--peers", o.Peers}, {"--join", o.Join}} {
+	}{{"--peers", o.Peers}, {"--join", o.Join}, {"--group-of", o.GroupOf}} {
 		for _, address := range list.all {
 			if err := link.CheckAddress(list.name, address); err != nil {
 				return err

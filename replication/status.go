@@ -192,11 +192,15 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 // Leads reports whether this node decides.
 func (n *Node) Leads() bool { return n.leadership().leading }
 
-// Where reports whether this node takes commands with keys of a slot, as the leader of all slots or
-// because the leader is unknown. If not, it returns the leader's address for clients.
-func (n *Node) Where(slots.Slot) (address string, here bool) {
+// Where reports whether this node takes commands with keys of a slot, as the leader of its group or
+// because the leader is unknown; with stale, as any node of the group that owns the slot. If not, it returns
+// the leader's address for clients, or "" if the leader of another group is unknown.
+func (n *Node) Where(slot slots.Slot, stale bool) (address string, here bool) {
 	lead := n.leadership()
-	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
+	if d := n.Division(); d != nil && !d.Owned.Has(slot) {
+		return n.groups.leaderOf(slot), false
+	}
+	if stale || lead.stack == nil || lead.elected || lead.leader.Node == "" {
 		return "", true
 	}
 	address = lead.fsm.Member(lead.leader.Node).Client

@@ -25,9 +25,16 @@ type Cluster interface {
 	// client connected to, HOST:PORT.
 	Nodes(local string) []status.Node
 	// Where reports whether this node executes commands with keys of a slot. If not, it returns
-	// the address, HOST:PORT, that clients must send them to. It is called for each such command
-	// if Enabled is true. Cost: a few loads and short locks.
-	Where(slots.Slot) (address string, here bool)
+	// the address, HOST:PORT, that clients must send them to, or "" if it is unknown. With stale the
+	// state may be old, so that any node of the group that owns the slot executes them. It is called for
+	// each such command if Enabled is true. Cost: a few loads and short locks.
+	Where(slot slots.Slot, stale bool) (address string, here bool)
+	// Divided reports whether the group of this node may own only some slots. Then each command has
+	// keys of one slot. Cost: a few loads.
+	Divided() bool
+	// Groups returns the known groups of the cluster: the group of this node first, with Nodes, and
+	// then the other groups by their slots. It returns nil if Nodes returns nil.
+	Groups(local string) []Group
 	// Leads reports whether this node decides: its engine then has every change that any node
 	// has answered. Cost: a few loads and short locks.
 	Leads() bool
@@ -72,6 +79,21 @@ type Cluster interface {
 	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
 }
 
+// A Group owns slots. Its nodes replicate each other.
+type Group struct {
+	Slots slots.Set
+	Nodes []status.Node
+	Term  uint64 // of its leader
+}
+
+// WholeOf returns the groups of a cluster with one group, or nil if it has no nodes.
+func WholeOf(nodes []status.Node, term uint64) []Group {
+	if nodes == nil {
+		return nil
+	}
+	return []Group{{Slots: slots.Whole, Nodes: nodes, Term: term}}
+}
+
 // A Change of a cluster. ID names the node, and Raft its Raft address if it is known;
 // both are empty in a Transfer to any node that can lead.
 type Change struct {
@@ -96,6 +118,9 @@ func (NoCluster) Enabled() bool { return false }
 
 // Nodes returns nil.
 func (NoCluster) Nodes(string) []status.Node { return nil }
+
+// Groups returns nil.
+func (NoCluster) Groups(string) []Group { return nil }
 
 // Emulated is a cluster of a single node that has all slots: it makes cluster clients work
 // with a stand-alone server. No key is ever on another node, so a command may name keys of
@@ -122,6 +147,9 @@ func (e Emulated) Nodes(local string) []status.Node {
 	return []status.Node{n}
 }
 
+// Groups returns a group of the node.
+func (e Emulated) Groups(local string) []Group { return WholeOf(e.Nodes(local), 0) }
+
 // ErrSingleNode answers commands that need the nodes of a cluster.
 var ErrSingleNode = resp.NewError("ERR", "the server is not a member of a cluster")
 
@@ -129,7 +157,10 @@ var ErrSingleNode = resp.NewError("ERR", "the server is not a member of a cluste
 type singleNode struct{}
 
 // Where reports true.
-func (singleNode) Where(slots.Slot) (address string, here bool) { return "", true }
+func (singleNode) Where(slots.Slot, bool) (address string, here bool) { return "", true }
+
+// Divided returns false.
+func (singleNode) Divided() bool { return false }
 
 // Leads reports true.
 func (singleNode) Leads() bool { return true }

@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"cmd/limitsrv/options": {
 		"limitsrv/commands/auth", "limitsrv/commands/auth/users", "limitsrv/commands/resp",
 		"limitsrv/commands/rules/live", "limitsrv/commands/rules/source", "limitsrv/commands/rules/stored",
-		"limitsrv/commands/session", "limitsrv/commands/word", "limitsrv/internal/certs",
+		"limitsrv/commands/session", "limitsrv/commands/word", "limitsrv/engine/slots", "limitsrv/internal/certs",
 		"limitsrv/internal/files", "limitsrv/internal/yamlfile", "limitsrv/persist", "limitsrv/replication/link",
 		"limitsrv/replication/storage", "limitsrv/server", "limitsrv/server/events", "github.com/alecthomas/kong",
 		"go.yaml.in/yaml/v3",

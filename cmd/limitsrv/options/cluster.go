@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"limitsrv/engine/slots"
 	"limitsrv/internal/certs"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
@@ -45,7 +46,46 @@ func (o *Options) checkCluster() (all []error) {
 		}
 	}
 	_, err := o.Advertised()
-	return append(all, o.checkSecret(), err)
+	return append(append(all, o.checkDivision()...), o.checkSecret(), err)
+}
+
+// OwnedSlots returns the set of --slots; nil: the cluster owns all slots.
+func (o *Options) OwnedSlots() (slots.Set, error) {
+	if o.Slots == "" {
+		return nil, nil
+	}
+	owned, err := slots.Parse(o.Slots)
+	if err != nil {
+		return nil, fmt.Errorf("--slots: %w", err)
+	}
+	return owned, nil
+}
+
+// checkDivision checks the options of a cluster of several groups.
+func (o *Options) checkDivision() (all []error) {
+	if _, err := o.OwnedSlots(); err != nil {
+		all = append(all, err)
+	}
+	for _, address := range o.GroupOf {
+		all = append(all, link.CheckAddress("--group-of", address))
+	}
+	const needed = "rules, Envoy's service, and the list of events need a cluster of one group"
+	for _, c := range []struct {
+		wrong bool
+		text  string
+	}{
+		{o.Slots == "" && len(o.GroupOf) > 0, "--group-of needs --slots: the slots that the new group is to own"},
+		{o.Slots != "" && len(o.Join) > 0, "--slots is for the --peers that found a group; a node with --join learns it"},
+		{o.Slots != "" && o.ClusterMode != "on", "--slots needs --cluster-mode on: clients must be sent to other groups"},
+		{o.Slots != "" && o.Rules != "", "--slots excludes --rules: " + needed},
+		{o.Slots != "" && (o.RLS != "" || o.RLSHTTP != ""), "--slots excludes --rls and --rls-http: " + needed},
+		{o.Slots != "" && o.EventsList, "--slots excludes --events-list: " + needed},
+	} {
+		if c.wrong {
+			all = append(all, errors.New(c.text))
+		}
+	}
+	return all
 }
 
 // checkSecret checks --cluster-secret.
@@ -61,10 +101,11 @@ func (o *Options) checkSecret() error {
 
 // checkSingle checks that a single server has no options of a cluster.
 func (o *Options) checkSingle() (all []error) {
-	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 ||
+	if len(o.Peers) > 0 || len(o.Join) > 0 || o.Slots != "" || len(o.GroupOf) > 0 ||
+		o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 ||
 		o.hasSecret() {
-		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file "+
-			"and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
+		all = append(all, errors.New("--peers, --join, --slots, --group-of, --raft-bind, --advertise, --cluster-secret, "+
+			"--cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
 	}
 	if o.ClusterMode == "on" {
 		all = append(all,

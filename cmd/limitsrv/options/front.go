@@ -19,7 +19,8 @@ func (o *Options) checkFront() (all []error) {
 		name  string
 	}{
 		{o.Raft != "", "--raft"}, {o.RaftBind != "", "--raft-bind"}, {len(o.Peers) > 0, "--peers"},
-		{len(o.Join) > 0, "--join"}, {o.Data != "", "--data"}, {o.MaxMemory > 0, "--max-memory"},
+		{len(o.Join) > 0, "--join"}, {o.Slots != "", "--slots"}, {len(o.GroupOf) > 0, "--group-of"},
+		{o.Data != "", "--data"}, {o.MaxMemory > 0, "--max-memory"},
 		{o.OnFull != "refuse", "--on-full"}, {o.Rules != "", "--rules"}, {o.RulesFileWins, "--rules-file-wins"},
 		{o.SnapshotLogBytes != persist.DefaultSnapshotLogBytes, "--snapshot-log-bytes"}, {o.TestClock, "--test-clock"},
 	} {

@@ -43,6 +43,8 @@ type Options struct {
 	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address to listen on for other nodes, if different from --raft."`
 	Front           []string      `group:"Cluster" placeholder:"A,B" help:"Be a front of a cluster: a node without state that forwards requests to the leader. These are the --raft of some of its nodes. Needs no --data."`
 	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all initial nodes of a new cluster, including this one, the same list on each. They bootstrap the cluster when all of them are up."`
+	Slots           string        `group:"Cluster" placeholder:"A-B,..." help:"Slots that the new cluster owns, of 0 to 16383, if it is one of several groups that share the keys; the same on all of --peers. Needs --cluster-mode on. Without it a cluster owns all slots."`
+	GroupOf         []string      `group:"Cluster" placeholder:"A,B" help:"With --slots: --raft of some nodes of the cluster's first group, which gives the slots to this group. Without it this is the first group."`
 	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of members of the cluster that this node is to join."`
 	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for clients, as other nodes report it. Empty: --listen, with the host of --raft if --listen is a wildcard address."`
 	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has synced it to disk (disk), or has written it to the operating system, which syncs according to --fsync (memory)."`
@@ -52,7 +54,7 @@ type Options struct {
 	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for other nodes, as PEM. With it, other nodes must have a certificate too."`
 	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Private key of --raft-tls-cert."`
 	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"CA of the certificates of all nodes. All three files are reloaded when they change."`
-	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"Redis Cluster protocol. emulated: one node with all slots. on, with --raft: the leader has all slots, and the other nodes reply MOVED. off: no cluster."`
+	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"Redis Cluster protocol. emulated: one node with all slots. on, with --raft: the leader has all slots of its group, and the other nodes reply MOVED. off: no cluster."`
 
 	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback, and with --password or --users, nodes need it, --cluster-secret-file or --raft-tls-*."`
 	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback, and with --password or --users, needs --unprotected. Reloaded when it changes."`

@@ -22,13 +22,17 @@ type clusterState struct {
 
 func openCluster(c Config, notices *engine.Notices, host string, secrets *link.Secrets) (Opened, error) {
 	o := c.Options
+	owned, err := o.OwnedSlots()
+	if err != nil {
+		return Opened{}, err
+	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
 		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: Commands, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal, Settling: c.Settling, Turns: turns.New(nil),
-		Wall: Wall,
+		Wall: Wall, Slots: owned, GroupOf: o.GroupOf, Redirects: o.ClusterMode == "on",
 	}
 	open, err := replication.Open(r)
 	if err != nil {
@@ -79,11 +83,26 @@ func (r clusterAdapter) HandleAsked(answer func(context.Context, backend.Asked) 
 func (r clusterAdapter) Enabled() bool { return r.mode != "off" }
 
 // Where returns the node of a slot. Unless clients may be redirected, it is this node.
-func (r clusterAdapter) Where(slot slots.Slot) (address string, here bool) {
+func (r clusterAdapter) Where(slot slots.Slot, stale bool) (address string, here bool) {
 	if r.mode != "on" {
 		return "", true
 	}
-	return r.Node.Where(slot)
+	return r.Node.Where(slot, stale)
+}
+
+// Divided reports whether there are other groups.
+func (r clusterAdapter) Divided() bool { return r.Division() != nil }
+
+// Groups returns the group of this node, and the other groups.
+func (r clusterAdapter) Groups(local string) []backend.Group {
+	all := backend.WholeOf(r.Nodes(local), r.Term())
+	if d := r.Division(); d != nil {
+		all[0].Slots = d.Owned
+	}
+	for _, g := range r.Others() {
+		all = append(all, backend.Group{Slots: g.Slots, Nodes: g.Nodes, Term: g.Term})
+	}
+	return all
 }
 
 var changes = map[backend.ChangeKind]replication.ChangeKind{

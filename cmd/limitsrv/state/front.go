@@ -65,7 +65,15 @@ type frontAdapter struct {
 func (a frontAdapter) Enabled() bool { return a.mode != "off" }
 
 // Where reports true: a front forwards commands with keys of any slot.
-func (frontAdapter) Where(slots.Slot) (address string, here bool) { return "", true }
+func (frontAdapter) Where(slots.Slot, bool) (address string, here bool) { return "", true }
+
+// Divided returns false: a front is before a group that owns all slots.
+func (frontAdapter) Divided() bool { return false }
+
+// Groups returns the group.
+func (a frontAdapter) Groups(local string) []backend.Group {
+	return backend.WholeOf(a.Nodes(local), a.Replication().Term)
+}
 
 func (frontAdapter) Leads() bool { return false }
 
