@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -14,44 +15,45 @@ import (
 	"limitsrv/engine"
 )
 
-// The words of a reservation in a step.
-var (
-	caseReserveWords = []string{"id", "ttl", "keep", "partial"}
-	caseExtendWords  = []string{"id", "ttl", "by", "keep"}
-	caseCommitWords  = []string{"id", "actual"}
-	caseCancelWords  = []string{"id"}
-)
+// caseForms are the words that a reservation in a step may have, by the word of the step. The first of them are
+// required.
+var caseForms = map[string]struct {
+	words    []string
+	required int
+	example  string
+}{
+	wordReserve: {[]string{"id", "ttl", "keep", "partial"}, 2, "{id: r1, ttl: 30s}"},
+	wordExtend:  {[]string{"id", "ttl", "by", "keep"}, 2, "{id: r1, ttl: 30s}"},
+	wordCommit:  {[]string{"id", "actual"}, 2, "{id: r1, actual: 310}"},
+	wordCancel:  {[]string{"id"}, 1, "{id: r1}"},
+}
 
 // maxActual bounds the numbers of a commit, a number for each limit of the reservation.
 const maxActual = engine.MaxGroup
 
 // caseReserve reads the word reserve of a step.
 func (r *reader) caseReserve(n *yaml.Node) *CaseReserve {
-	x := &CaseReserve{}
-	ok := r.reservation(n, "reserve", caseReserveWords, func(f field) {
-		switch f.word {
-		case "id":
-			x.ID = r.caseID(f.value)
-		case "ttl":
-			x.TTL = r.caseTTL(f.value)
-		case "keep":
-			x.Keep = r.caseKeep(f.value)
-		case "partial":
-			x.Partial = r.boolean(f.value, "partial")
-		}
-	})
-	if ok && (x.ID == "" || x.TTL == 0) {
-		r.mistake(n, "reserve must have the words id and ttl, as in {id: r1, ttl: 30s}")
-	}
-	return x
+	x, partial := r.caseReservation(n, wordReserve)
+	return &CaseReserve{ID: x.ID, TTL: x.TTL, Keep: x.Keep, Partial: partial}
 }
 
 // caseSettlement reads the word extend, commit or cancel of a step.
 func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
-	x := &CaseSettlement{Word: word}
-	allowed := map[string][]string{wordExtend: caseExtendWords, wordCommit: caseCommitWords,
-		wordCancel: caseCancelWords}[word]
-	ok := r.reservation(n, word, allowed, func(f field) {
+	x, _ := r.caseReservation(n, word)
+	return &x
+}
+
+// caseReservation reads a word of a step with a reservation. partial is of wordReserve.
+func (r *reader) caseReservation(n *yaml.Node, name string) (x CaseSettlement, partial bool) {
+	form, before := caseForms[name], len(r.mistakes)
+	x.Word = name
+	fields, mark, _ := r.words(n, name)
+	defer r.release(mark)
+	for _, f := range fields {
+		if !slices.Contains(form.words, f.word) {
+			r.unknown(f, name, form.words)
+			continue
+		}
 		switch f.word {
 		case "id":
 			x.ID = r.caseID(f.value)
@@ -61,39 +63,23 @@ func (r *reader) caseSettlement(n *yaml.Node, word string) *CaseSettlement {
 			x.By, _ = r.whole(f.value, "by", 0, engine.MaxN)
 		case "keep":
 			x.Keep = r.caseKeep(f.value)
+		case "partial":
+			partial = r.boolean(f.value, "partial")
 		case "actual":
-			if f.value.Kind == yaml.MappingNode {
-				x.Amounts = r.caseAmounts(f.value)
-				break
-			}
-			x.Actual = r.caseActual(f.value)
-		}
-	})
-	switch {
-	case !ok:
-	case word == wordExtend && (x.ID == "" || x.TTL == 0):
-		r.mistake(n, "extend must have the words id and ttl, as in {id: r1, ttl: 30s}")
-	case word == wordCommit && (x.ID == "" || len(x.Actual) == 0 && x.Amounts == nil):
-		r.mistake(n, "commit must have the words id and actual, as in {id: r1, actual: 310}")
-	case word == wordCancel && x.ID == "":
-		r.mistake(n, "cancel must have the word id, as in {id: r1}")
-	}
-	return x
-}
-
-// reservation calls read for each allowed word of a mapping. ok is false if the mapping has a mistake.
-func (r *reader) reservation(n *yaml.Node, name string, allowed []string, read func(f field)) (ok bool) {
-	before := len(r.mistakes)
-	fields, mark, _ := r.words(n, name)
-	defer r.release(mark)
-	for _, f := range fields {
-		if slices.Contains(allowed, f.word) {
-			read(f)
-		} else {
-			r.unknown(f, name, allowed)
+			x.Actual, x.Amounts = r.caseActual(f.value)
 		}
 	}
-	return len(r.mistakes) == before
+	required := form.words[:form.required]
+	lacks := func(word string) bool { return r.find(word, mark) < 0 }
+	if len(r.mistakes) == before && slices.ContainsFunc(required, lacks) {
+		plural := ""
+		if len(required) > 1 {
+			plural = "s"
+		}
+		r.mistake(n, fmt.Sprintf("%s must have the word%s %s, as in %s", name, plural, strings.Join(required, " and "),
+			form.example))
+	}
+	return x, partial
 }
 
 func (r *reader) caseID(n *yaml.Node) string {
@@ -122,8 +108,11 @@ func (r *reader) caseKeep(n *yaml.Node) CaseKeep {
 	return CaseKeep{Given: true, N: k}
 }
 
-// caseActual reads a number, or a list with the number of each limit.
-func (r *reader) caseActual(n *yaml.Node) (all []int64) {
+// caseActual reads a number, or a list with the number of each limit, or a mapping of named amounts.
+func (r *reader) caseActual(n *yaml.Node) (all []int64, amounts []CaseAmount) {
+	if n.Kind == yaml.MappingNode {
+		return nil, r.caseAmounts(n)
+	}
 	values := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		values = n.Content
@@ -134,12 +123,12 @@ func (r *reader) caseActual(n *yaml.Node) (all []int64) {
 	}
 	for _, v := range values {
 		if v = r.follow(v); v == nil {
-			return all
+			return all, nil
 		}
 		k, _ := r.whole(v, "actual", 0, engine.MaxN)
 		all = append(all, k)
 	}
-	return all
+	return all, nil
 }
 
 // caseAmounts reads the named amounts of a commit.

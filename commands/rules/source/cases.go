@@ -69,9 +69,10 @@ type CaseKeep struct {
 
 // The words of steps that act on a reservation.
 const (
-	wordExtend = "extend"
-	wordCommit = "commit"
-	wordCancel = "cancel"
+	wordReserve = "reserve"
+	wordExtend  = "extend"
+	wordCommit  = "commit"
+	wordCancel  = "cancel"
 )
 
 // A CaseOverride is an override as cases write it. The reader checks only the bounds of its

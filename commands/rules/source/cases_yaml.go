@@ -17,7 +17,7 @@ import (
 var (
 	caseWords = []string{"start", "steps"}
 	stepWords = []string{"at", "ask", "override", wordExtend, wordCommit, wordCancel, "domain", "hits", "id", "peek", "by",
-		"reserve", "times", "expect"}
+		wordReserve, "times", "expect"}
 	// insteadWords are, by the word of a step without a request, the other words that the step may have.
 	insteadWords = map[string]string{"override": "at and expect", wordExtend: "at, times and expect",
 		wordCommit: "at, times and expect", wordCancel: "at, times and expect"}
@@ -132,7 +132,7 @@ func (r *reader) step(n *yaml.Node, since time.Duration) Step {
 			}
 		case "override":
 			s.Override = r.caseOverride(f.value)
-		case "reserve":
+		case wordReserve:
 			s.Reserve = r.caseReserve(f.value)
 		case wordExtend, wordCommit, wordCancel:
 			s.Settlement = r.caseSettlement(f.value, f.word)
