@@ -166,7 +166,7 @@ func (n *Node) Term() uint64 { return n.leadership().term }
 // group answers callGroup.
 func (n *Node) group() groupReply {
 	lead := n.leadership()
-	r := groupReply{Cluster: n.identity().Cluster, Leads: lead.leading, Term: lead.term}
+	r := groupReply{Cluster: n.identity().Cluster, Term: lead.term}
 	d := n.Division()
 	if d == nil {
 		return r
@@ -174,6 +174,7 @@ func (n *Node) group() groupReply {
 	r.Owned, r.Known = d.Owned, n.groups.addresses(d)
 	if lead.leading {
 		r.Nodes = n.Nodes("")
+		r.Leads = r.Nodes[0].Port != 0 // else clients can't be sent to it yet
 	}
 	for _, server := range lead.stack.servers() {
 		r.Known = append(r.Known, string(server.Address))

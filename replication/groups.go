@@ -21,7 +21,7 @@ const callGroup = "group"
 // A groupReply describes the group of the node that is asked, as its log has it.
 type groupReply struct {
 	Cluster link.ClusterID `json:"cluster"`
-	Leads   bool           `json:"leads"`
+	Leads   bool           `json:"leads"` // and clients can be sent to it
 	Term    uint64         `json:"term"`
 	Owned   slots.Set      `json:"owned,omitempty"`
 	Nodes   []status.Node  `json:"nodes"`
