@@ -279,7 +279,7 @@ func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	}
 	if from < to && b.Ops[from].Kind == Do && b.Ops[to-1].Kind == Do {
 		if first, last := &b.scratch.calls[b.Ops[from].call()],
-			&b.scratch.calls[b.Ops[to-1].call()]; !first.all && !e.isCached() {
+			&b.scratch.calls[b.Ops[to-1].call()]; !e.isCached() {
 			e.prefetchPlaces(b.scratch.places[first.from:last.to])
 		}
 	}

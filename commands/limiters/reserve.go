@@ -169,7 +169,8 @@ func parseReserved(limit [][]byte) (op engine.Op, fixed bool, err error) {
 // hashOf returns the hash of a request of RL.RESERVE: of its keys, algorithms and numbers, and not of
 // parameters and ttl, because the same request may be sent again after its limits were changed.
 func hashOf(ops []engine.Op, fixed uint64) uint64 {
-	hash := binary.AppendUvarint(nil, fixed)
+	var room [256]byte // for the usual keys, without an allocation
+	hash := binary.AppendUvarint(room[:0], fixed)
 	for i := range ops {
 		op := &ops[i]
 		hash = binary.AppendUvarint(append(hash, byte(op.Params.Alg)), uint64(op.N))
@@ -232,7 +233,8 @@ func opCommit(b *engine.Batch, args [][]byte) error {
 	if len(args)-2 > engine.MaxGroup {
 		return resp.NewError("ERR", fmt.Sprintf("RL.COMMIT takes 1 to %d numbers, got %d", engine.MaxGroup, len(args)-2))
 	}
-	var actual []int64
+	var room [8]int64 // for the usual numbers, without an allocation
+	actual := room[:0]
 	for _, arg := range args[2:] {
 		n, err := ParseN("actual", arg)
 		if err != nil {

@@ -16,17 +16,26 @@ type kind struct {
 	do    func(w *worker, tx *engine.Tx, c *engine.Call)
 }
 
-var kinds = map[uint16]kind{
-	callReserve:      {name: "RL.RESERVE", check: checkReserve, do: (*worker).reserve},
-	callExtend:       {name: "RL.EXTEND", all: true, check: checkExtend, do: (*worker).extend},
-	callCommit:       {name: "RL.COMMIT", all: true, check: checkCommit, do: (*worker).commit},
-	callCancel:       {name: "RL.CANCEL", all: true, check: checkID, do: (*worker).cancel},
-	callOnce:         {name: "ONCE", check: check, do: (*worker).once},
-	callReserved:     {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
-	callReserveNamed: {name: "RL.RESERVE amounts", check: checkReserve, do: (*worker).reserve},
-	callCommitNamed:  {name: "RL.COMMIT amounts", all: true, check: checkCommitNamed, do: (*worker).commitNamed},
-	callReservedOf: {name: "RL.RESERVED KEY", readOnly: true, all: true, check: checkReservedOf,
+// kinds has the calls by their numbers from firstCall on.
+var kinds = [...]kind{
+	callReserve - firstCall:      {name: "RL.RESERVE", check: checkReserve, do: (*worker).reserve},
+	callExtend - firstCall:       {name: "RL.EXTEND", all: true, check: checkExtend, do: (*worker).extend},
+	callCommit - firstCall:       {name: "RL.COMMIT", all: true, check: checkCommit, do: (*worker).commit},
+	callCancel - firstCall:       {name: "RL.CANCEL", all: true, check: checkID, do: (*worker).cancel},
+	callOnce - firstCall:         {name: "ONCE", check: check, do: (*worker).once},
+	callReserved - firstCall:     {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
+	callReserveNamed - firstCall: {name: "RL.RESERVE amounts", check: checkReserve, do: (*worker).reserve},
+	callCommitNamed - firstCall:  {name: "RL.COMMIT amounts", all: true, check: checkCommitNamed, do: (*worker).commitNamed},
+	callReservedOf - firstCall: {name: "RL.RESERVED KEY", readOnly: true, all: true, check: checkReservedOf,
 		do: (*worker).reservedOf},
+}
+
+// kindOf returns the kind of a number; it is empty if the number is not in use.
+func kindOf(number uint16) *kind {
+	if i := int(number - firstCall); i < len(kinds) {
+		return &kinds[i]
+	}
+	return &kind{}
 }
 
 // Calls implements spec.Family for the commands with an id.
@@ -34,8 +43,8 @@ type Calls struct{}
 
 // Check returns an error if a call from outside can not be from this package.
 func (Calls) Check(c *engine.Call) error {
-	k, ok := kinds[c.Command]
-	if !ok {
+	k := kindOf(c.Command)
+	if k.do == nil {
 		return fmt.Errorf("unknown command %d", c.Command)
 	}
 	c.ReadOnly = k.readOnly
@@ -46,7 +55,7 @@ func (Calls) Check(c *engine.Call) error {
 func (Calls) Keys(c *engine.Call, dst []int) (keys []int, all bool) {
 	dst = append(dst, idArg)
 	if !hasOps(c) {
-		return dst, kinds[c.Command].all
+		return dst, kindOf(c.Command).all
 	}
 	for i := firstOp + 1; i < len(c.Args); i += opArgs {
 		if len(c.Args[i]) > 0 { // a Needs has no key
@@ -61,7 +70,7 @@ func (Calls) Describe(c *engine.Call) (name string, script []byte) { return Call
 
 // CallName returns the name of a call of this package, for messages, or "" if the number is not in
 // use.
-func CallName(number uint16) string { return kinds[number].name }
+func CallName(number uint16) string { return kindOf(number).name }
 
 // Do applies a call.
 func (Calls) Do(tx *engine.Tx, c *engine.Call) { Do(tx, c) }
@@ -71,9 +80,5 @@ func (Calls) Do(tx *engine.Tx, c *engine.Call) { Do(tx, c) }
 func Do(tx *engine.Tx, c *engine.Call) {
 	w := workers.Get().(*worker)
 	defer w.release()
-	if c.Command == callOnce { // without a look-up
-		w.once(tx, c)
-		return
-	}
-	kinds[c.Command].do(w, tx, c)
+	kindOf(c.Command).do(w, tx, c)
 }

@@ -14,19 +14,19 @@ const maxMillis = engine.MaxPeriod / 1e6
 // hash of the request. The call refers to id and to the keys of the ops. Requires: the ops are an op
 // without a group, or a group; id has 1 to engine.MaxIDBytes bytes.
 func Wrap(b *engine.Batch, first int, id []byte, nanos int64, request uint64) {
-	head := make([]byte, 0, 2*hashSize)
-	head = binary.AppendUvarint(binary.LittleEndian.AppendUint64(head, request), uint64(ceilMillis(nanos)))
-	wrap(b, first, callOnce, id, head)
+	var room [hashSize + binary.MaxVarintLen64]byte
+	head := binary.LittleEndian.AppendUint64(room[:0], request)
+	wrap(b, first, callOnce, id, binary.AppendUvarint(head, uint64(ceilMillis(nanos))))
 }
 
-// wrap replaces the ops of a batch from index first on by a call with an id and a head.
+// wrap replaces the ops of a batch from index first on by a call with an id and a copy of a head.
 func wrap(b *engine.Batch, first int, number uint16, id, head []byte) {
 	c := b.AddCall(0)
 	last := len(b.Ops) - 1
 	ops := b.Ops[first:last]
-	buf := make([]byte, 0, specSize*len(ops))
+	buf := append(make([]byte, 0, len(head)+specSize*len(ops)), head...)
 	c.Command = number
-	c.Args = append(c.Args, id, head)
+	c.Args = append(c.Args, id, buf[:len(buf):len(buf)])
 	for i := range ops {
 		from := len(buf)
 		buf = appendOp(buf, &ops[i])

@@ -45,8 +45,8 @@ const (
 // engine.MaxGroup limits with different keys. By rules, a Needs precedes the ops, ops may have modes, there may
 // be guards, and a fixed limit may have an Acquire with id as the holder. id has 1 to engine.MaxIDBytes bytes.
 func Reserve(b *engine.Batch, first int, id []byte, t Terms) {
-	head := make([]byte, 0, reserveHeadBytes)
-	head = append(binary.LittleEndian.AppendUint64(head, t.Request), 0)
+	var room [reserveHeadBytes]byte
+	head := append(binary.LittleEndian.AppendUint64(room[:0], t.Request), 0)
 	if t.Partial {
 		head[hashSize] |= isPartial
 	}

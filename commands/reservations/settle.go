@@ -37,7 +37,7 @@ func Cancel(b *engine.Batch, id []byte) { addCall(b, callCancel, id) }
 
 func addCall(b *engine.Batch, number uint16, args ...[]byte) {
 	c := b.AddCall(0)
-	c.Command, c.ReadOnly = number, kinds[number].readOnly
+	c.Command, c.ReadOnly = number, kindOf(number).readOnly
 	c.Args = append(c.Args, args...)
 }
 
