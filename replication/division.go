@@ -19,6 +19,9 @@ import (
 // callGive asks the first group for the slots of a group that is being founded. Any node takes it.
 const callGive = "give_slots"
 
+// mostFounders bounds the nodes that found a group, whose addresses stay in the log of the first group.
+const mostFounders = 100
+
 // codeNoSlots is the code of an answer to callGive that has given nothing, and never will.
 const codeNoSlots = "NOSLOTS"
 
@@ -78,8 +81,13 @@ func (n *Node) giveSlots(ctx context.Context, g fsm.OtherGroup) error {
 	default:
 		return n.links.Call(ctx, lead.leader.Raft, callGive, g, nil)
 	}
-	if len(g.Owned) == 0 || len(g.Nodes) == 0 || g.Cluster.IsZero() {
-		return errors.New("a group needs slots, nodes and an id")
+	if n := len(g.Nodes); len(g.Owned) == 0 || n == 0 || n > mostFounders || g.Cluster.IsZero() {
+		return fmt.Errorf("a group needs slots, an id and 1 to %d nodes", mostFounders)
+	}
+	for _, address := range g.Nodes {
+		if err := link.CheckAddress("the address of a node", address); err != nil {
+			return err
+		}
 	}
 	if err := lead.fsm.Division().Give(g); err != nil {
 		return link.NewError(codeNoSlots, err.Error())

@@ -89,6 +89,11 @@ func TestGroups(t *testing.T) {
 	})
 	o, want := before.o, before.Division().Owned.String()
 	last.close(before)
+	other := o
+	other.Slots = slots.Set{{First: 1, Last: 2}}
+	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), "owns the slots "+want) {
+		t.Errorf("a group of %s starts with other slots: %v", want, err)
+	}
 	again := last.open(o)
 	last.nodes = append(last.nodes, again)
 	eventually(t, "a restarted node knows its slots", func() bool {

@@ -193,18 +193,18 @@ func (n *Node) resume() error {
 		return nil
 	case m.Diverged > 0:
 		n.log.Warn("this node's state differs from its cluster's; it joins the cluster again under a new id when it finds "+
-			"a leader",
-			"cluster", m.Cluster.String(), "node", m.Node)
+			"a leader", "cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.LostTail(n.o.boot()):
 		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it "+
-			"finds a leader",
-			"cluster", m.Cluster.String(), "node", m.Node)
+			"finds a leader", "cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.Raft != "" && m.Raft != n.o.Raft:
 		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty "+
-			"directory and --join",
-			n.o.Dir, m.Raft, n.o.Raft)
+			"directory and --join", n.o.Dir, m.Raft, n.o.Raft)
+	case m.Division != nil && n.o.Slots != nil && m.Division.Owned.String() != n.o.Slots.String():
+		return fmt.Errorf("data directory %s belongs to a group that owns the slots %v, and --slots is %v: slots do not "+
+			"move, so give those slots, or an empty directory", n.o.Dir, m.Division.Owned, n.o.Slots)
 	}
 	err := n.startRaft()
 	if persist.IsFull(err) {
