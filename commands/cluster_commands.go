@@ -368,8 +368,10 @@ func runClusterReplicas(s *session.Session, w *resp.Writer, nodes []status.Node,
 		w.Error(errNotMaster)
 		return
 	}
+	own := groupsOf(s)[0]
+	own.Nodes = nodes // its lines must be as many
 	w.Array(len(nodes) - 1)
-	for j, line := range nodeLines(s.Handler(), groupsOf(s)[0], true) {
+	for j, line := range nodeLines(s.Handler(), own, true) {
 		if j != i {
 			w.BulkString(line)
 		}

@@ -2,9 +2,9 @@ package engine
 
 import "limitsrv/engine/slots"
 
-// SetOwned bounds the keys to the slots of a set: the group of this engine owns no other slots.
-// nil: there is no bound. Apply relies on its caller to refuse ops on other keys, see Foreign; a
-// call is told by Tx.Reaches. Every engine of the group must have the same set before the first op.
+// SetOwned sets the slots that the group of this engine owns; nil: all. Apply does not check keys: its
+// caller must refuse a batch for which Foreign reports a slot. A call must check each key that it
+// computes with Tx.Reaches. Every engine of the group must have the same set before the first op.
 //
 // Concurrency: any goroutine.
 func (e *Engine) SetOwned(s slots.Set) {
@@ -16,7 +16,7 @@ func (e *Engine) SetOwned(s slots.Set) {
 }
 
 // Foreign returns the first slot that this engine does not own among those of the keys that a batch
-// names. Cost: an atomic read without a bound, and with it 20 ns a key.
+// names. Cost: an atomic read if the engine owns all slots, and else 20 ns a key.
 func (e *Engine) Foreign(b *Batch) (slot slots.Slot, any bool) {
 	owned := e.owned.Load()
 	if owned == nil {

@@ -17,8 +17,8 @@ type reuse struct {
 	used, wasted uint32  // since the last judgement
 	off          bool    // it does not pay
 	judged       Instant // when it is judged next
-	// until is a lower bound on the time when a sweep removes a record next, as long as such
-	// records are left; soonest is the same for the pages visited since the sweep's last round.
+	// until is a lower bound on the time of the next removal by a sweep, while the shard keeps records of
+	// limits that have reset. soonest collects this bound for the next round.
 	soonest, until Instant
 }
 

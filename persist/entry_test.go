@@ -354,7 +354,7 @@ func TestOlderGroupOfOne(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "07ffff", "format 8, and this limitsrv supports formats up to 7"},
+		{"another version", "08ffff", "format 8, and this limitsrv supports formats up to 7"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

@@ -33,10 +33,10 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 	switch {
 	case s == nil:
 		return errLoading
-	case s.FSM.Index() == 0:
-		return errNoState
 	case s.FSM.Division() != nil:
 		return errDividedBackup
+	case s.FSM.Index() == 0:
+		return errNoState
 	}
 	if !s.saving.Take() {
 		return persist.ErrSaving

@@ -111,6 +111,8 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 		case h.Slots != n.o.Slots.String():
 			return fmt.Errorf("%s was started with --slots %q, and this node with %q: they must be the same", h.Raft, h.Slots,
 				n.o.Slots)
+		case h.Further != (len(n.o.GroupOf) > 0):
+			return fmt.Errorf("of %s and this node only one was started with --group-of: both or none must be", h.Raft)
 		}
 		founding = append(founding, h.Server)
 	}
@@ -160,6 +162,8 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 		return nil
 	case !m.Cluster.IsZero():
 		return fmt.Errorf("this node is in cluster %v", m.Cluster)
+	case n.o.Slots != nil && (r.Division == nil || r.Division.Owned.String() != n.o.Slots.String()):
+		return fmt.Errorf("this node was started with --slots %v, which the group to be founded does not own", n.o.Slots)
 	}
 	err := n.setMember(func(m *storage.Membership) {
 		m.Cluster, m.Seed, m.Division = r.Cluster, r.Seed, r.Division
@@ -204,7 +208,8 @@ func (n *Node) join(h helloReply) error {
 // becomeMember starts raft as a member that the leader has admitted.
 func (n *Node) becomeMember(node string, reply *joinReply) error {
 	err := n.setMember(func(m *storage.Membership) {
-		*m = storage.Membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Level: reply.Level, Clean: true}
+		*m = storage.Membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Level: reply.Level, Clean: true,
+			Division: reply.Division}
 	})
 	if err != nil {
 		return err

@@ -36,8 +36,9 @@ type helloReply struct {
 	// Member: the node's raft is running. Peers are its own --peers.
 	Member bool     `json:"member"`
 	Peers  []string `json:"peers"`
-	// Slots are its own --slots.
-	Slots string `json:"slots,omitempty"`
+	// Slots are its own --slots. Further: it has --group-of.
+	Slots   string `json:"slots,omitempty"`
+	Further bool   `json:"further,omitempty"`
 	// Leader and Servers are its view of the cluster; only the leader sends Servers.
 	Leader  storage.Server   `json:"leader"`
 	Servers []storage.Server `json:"servers"`
@@ -63,6 +64,8 @@ type joinReply struct {
 	Seed    persist.Seed   `json:"seed"`
 	// Level is the feature level of the log; 0: the leader's version does not report it.
 	Level int `json:"level,omitempty"`
+	// Division of the group; nil: it owns all slots.
+	Division *fsm.Division `json:"division,omitempty"`
 }
 
 // errNotLeader is the answer to leader-only calls on any other node.
@@ -123,7 +126,8 @@ func (n *Node) hello() helloReply {
 	lead := n.leadership()
 	r := helloReply{
 		Server: n.self(), Cluster: n.identity().Cluster, Member: lead.stack != nil,
-		Peers: slices.Sorted(slices.Values(n.o.Peers)), Slots: n.o.Slots.String(), Leader: lead.leader,
+		Peers: slices.Sorted(slices.Values(n.o.Peers)), Slots: n.o.Slots.String(),
+		Further: len(n.o.GroupOf) > 0, Leader: lead.leader,
 	}
 	if lead.leading {
 		r.Servers = serversOf(lead.stack.raft)

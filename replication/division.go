@@ -7,22 +7,23 @@ import (
 	"strings"
 
 	"limitsrv/engine"
-	"limitsrv/engine/slots"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
 
-// A cluster of several groups. Each group owns slots from its founding on, as the first entry of its
-// log. The first group gives each slot once, so that no slot has two owners. Slots do not move.
+// A cluster of several groups. Each group logs the slots that it owns before its first decision. The first
+// group gives each slot once, so that no slot has two owners. Slots do not move.
 
-// callGive asks the first group for the slots of a group that is being founded. Any node takes it.
+// callGive asks the first group for the slots of a group that is being founded. Any node of the first
+// group accepts the call, and a follower forwards it to the leader.
 const callGive = "give_slots"
 
 // mostFounders bounds the nodes that found a group, whose addresses stay in the log of the first group.
 const mostFounders = 100
 
-// codeNoSlots is the code of an answer to callGive that has given nothing, and never will.
+// codeNoSlots is the error code of callGive if the first group can't give these slots. Asking again for the
+// same slots fails too.
 const codeNoSlots = "NOSLOTS"
 
 // division returns the division that the options ask for; nil: the group owns all slots.
@@ -33,17 +34,17 @@ func (o *Options) division() *fsm.Division {
 	return &fsm.Division{Owned: o.Slots, First: o.GroupOf}
 }
 
-// Division returns the division of this node's cluster, which the caller must not change. It is nil if the
-// group owns all slots, or if this node does not know its division yet.
+// Division returns the division of this node's group, which the caller must not change. It is nil if the
+// group owns all slots, or if this node is not a member yet.
 func (n *Node) Division() *fsm.Division {
 	if s := n.stack.Load(); s != nil {
 		return s.FSM.Division()
 	}
-	return nil
+	return n.member().Division
 }
 
-// takeSlots asks the first group for the slots of this node's group, which is being founded. It may be
-// repeated.
+// takeSlots asks the first group for the slots of this node's group, which is being founded. It is idempotent.
+// If the answer is codeNoSlots, it resets the membership, so that a start with other --slots can begin again.
 func (n *Node) takeSlots(m *storage.Membership) error {
 	if m.Division == nil || len(m.Division.First) == 0 {
 		return nil
@@ -52,8 +53,11 @@ func (n *Node) takeSlots(m *storage.Membership) error {
 	for _, f := range m.Founding {
 		g.Nodes = append(g.Nodes, f.Raft)
 	}
-	var failed error
-	for _, address := range m.Division.First {
+	first, failed := m.Division.First, error(nil)
+	if len(n.o.GroupOf) > 0 { // they may be corrected
+		first = n.o.GroupOf
+	}
+	for _, address := range first {
 		ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
 		err := n.groups.links.Call(ctx, address, callGive, g, nil)
 		cancel()
@@ -71,7 +75,7 @@ func (n *Node) takeSlots(m *storage.Membership) error {
 	return fmt.Errorf("the first group has not given the slots %v: %w", g.Owned, failed)
 }
 
-// giveSlots answers callGive: the leader logs it.
+// giveSlots answers callGive. The leader logs that g owns its slots.
 func (n *Node) giveSlots(ctx context.Context, g fsm.OtherGroup) error {
 	lead := n.leadership()
 	switch {
@@ -89,7 +93,7 @@ func (n *Node) giveSlots(ctx context.Context, g fsm.OtherGroup) error {
 			return err
 		}
 	}
-	if err := lead.fsm.Division().Give(g); err != nil {
+	if err := lead.fsm.Division().CheckGive(g); err != nil {
 		return link.NewError(codeNoSlots, err.Error())
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
@@ -106,10 +110,10 @@ func (n *Node) giveSlots(ctx context.Context, g fsm.OtherGroup) error {
 }
 
 // logDivision logs the division of a new group, before its first decision. It returns false if this node
-// leads no more.
+// no longer leads, or is stopping.
 func (n *Node) logDivision(s *raftStack) bool {
 	d := n.member().Division
-	for d != nil && s.FSM.Division() == nil {
+	for d != nil && s.FSM.LoggedDivision() == nil {
 		ctx, cancel := context.WithTimeout(n.stopping, n.rpcTimeout())
 		err := s.proposeControl(ctx, fsm.ControlEntry{Division: d})
 		cancel()
@@ -122,15 +126,15 @@ func (n *Node) logDivision(s *raftStack) bool {
 	return true
 }
 
-// keepDivision ends the process of a node of a divided cluster that does not redirect clients.
-func (n *Node) keepDivision(s *raftStack) {
-	if d := s.FSM.Division(); d != nil && !n.o.Redirects {
-		n.fatal(fmt.Errorf("the group of this node owns the slots %v only, so clients must be sent to other groups: start "+
-			"with --cluster-mode on", d.Owned))
+// requireWhole ends the process of a node of a divided cluster if its options need a group that owns all slots.
+func (n *Node) requireWhole(s *raftStack) {
+	if d := s.FSM.Division(); d != nil && n.o.Whole {
+		n.fatal(fmt.Errorf("the group of this node owns the slots %v only: start it with --cluster-mode on, so that clients "+
+			"are sent to other groups, and without --rules, --rls, --rls-http and --events-list", d.Owned))
 	}
 }
 
-// foreign returns an error if a batch has a key of a slot that another group owns.
+// foreign returns an error if a batch has a key of a slot that this group does not own.
 func (n *Node) foreign(b *engine.Batch) error {
 	s := n.stack.Load()
 	if s == nil {
@@ -140,16 +144,12 @@ func (n *Node) foreign(b *engine.Batch) error {
 	if !any {
 		return nil
 	}
-	return link.NewError("ELSEWHERE", fmt.Sprintf("slot %d belongs to %s, and this group owns %v: send the command there",
-		slot, n.ownerOf(slot), s.FSM.Division().Owned))
-}
-
-// ownerOf describes the owner of a slot of another group.
-func (n *Node) ownerOf(slot slots.Slot) string {
+	advice := "this node does not know the owner, see CLUSTER SHARDS"
 	if address := n.groups.leaderOf(slot); address != "" {
-		return "the group with the leader " + address
+		advice = "send the command to the leader of the owner, " + address
 	}
-	return "another group, which this node can't reach, or to none"
+	return link.NewError("ELSEWHERE", fmt.Sprintf("slot %d is not of this group, which owns %v: %s", slot,
+		s.FSM.Division().Owned, advice))
 }
 
 // openOutward opens the links to other groups, and begins to follow them.
@@ -164,9 +164,9 @@ func (n *Node) openOutward() (err error) {
 	return err
 }
 
-// Others returns the other groups of the cluster that have answered this node. Cost: a copy of their
+// Others returns each other group of the cluster whose leader has answered this node. Cost: a copy of their
 // nodes.
-func (n *Node) Others() []Group { return n.groups.all(n.mono()) }
+func (n *Node) Others() []Group { return n.groups.all(n.mono(), n.callTimeout()) }
 
 // Term returns the term of this node's group, as far as this node knows; 0: it is not a member yet.
 func (n *Node) Term() uint64 { return n.leadership().term }
@@ -176,12 +176,11 @@ func (n *Node) group() groupReply {
 	lead := n.leadership()
 	r := groupReply{Cluster: n.identity().Cluster, Term: lead.term}
 	d := n.Division()
-	if d == nil {
+	if d == nil || lead.stack == nil {
 		return r
 	}
 	r.Owned, r.Known = d.Owned, n.groups.addresses(d)
-	if lead.leading {
-		r.Nodes = n.Nodes("")
+	if r.Nodes = n.Nodes(""); lead.leading && len(r.Nodes) > 0 {
 		r.Leads = r.Nodes[0].Port != 0 // else clients can't be sent to it yet
 	}
 	for _, server := range lead.stack.servers() {
@@ -194,7 +193,7 @@ func (n *Node) group() groupReply {
 func (n *Node) followGroups() {
 	n.groups.follow(n.stopping, n.callTimeout(), n.mono, func() (own groupView) {
 		if s := n.stack.Load(); s != nil {
-			own = groupView{n.identity().Cluster, s.FSM.Division(), serversOf(s.raft)}
+			own = groupView{n.identity().Cluster, n.o.Raft, s.FSM.Division()}
 		}
 		return own
 	})

@@ -20,7 +20,7 @@ func (n *Node) Exec(b *engine.Batch, done func(error)) {
 	n.exec(batch.Request{Request: forward.Request{Batch: b, Done: done}})
 }
 
-// exec executes a batch, unless it has keys of slots that another group owns. A look that this node can
+// exec executes a batch, unless it has keys of slots that this group does not own. A look that this node can
 // answer needs no entry; see Node.look. Any other batch goes through the batcher.
 func (n *Node) exec(w batch.Request) {
 	if err := n.foreign(w.Batch()); err != nil {

@@ -12,20 +12,19 @@ import (
 	"limitsrv/internal/status"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
-	"limitsrv/replication/storage"
 )
 
 // callGroup returns a groupReply. Any node answers it, also for nodes of other groups.
 const callGroup = "group"
 
-// A groupReply describes the group of the node that is asked, as its log has it.
+// A groupReply describes the group of the node that is asked, as this node knows it.
 type groupReply struct {
 	Cluster link.ClusterID `json:"cluster"`
 	Leads   bool           `json:"leads"` // and clients can be sent to it
 	Term    uint64         `json:"term"`
 	Owned   slots.Set      `json:"owned,omitempty"`
 	Nodes   []status.Node  `json:"nodes"`
-	// Known are addresses of nodes of the other groups.
+	// Known are the addresses for other nodes of all nodes that the node knows, of its own group and of others.
 	Known []string `json:"known"`
 }
 
@@ -46,7 +45,7 @@ type otherGroups struct {
 
 	mu     sync.Mutex
 	groups map[link.ClusterID]Group
-	known  []string // addresses of their nodes for other nodes
+	known  []string // addresses that other groups reported, also of nodes of this group
 }
 
 // leaderOf returns the address for clients of the leader of the group that owns a slot; "": unknown.
@@ -66,17 +65,20 @@ func (o *otherGroups) leaderOf(slot slots.Slot) string {
 	return ""
 }
 
-// groupSilence is the time after which the nodes of a group that does not answer are not online.
+// groupSilence is the time after the last answer of a group's leader after which the nodes of the group count
+// as offline.
 const groupSilence = 3 * time.Second
 
-// all returns the groups in the order of their slots. The caller may change the nodes.
-func (o *otherGroups) all(now time.Duration) (all []Group) {
+// all returns the groups in the order of their slots. The caller may change the nodes. timeout bounds a round
+// of questions.
+func (o *otherGroups) all(now, timeout time.Duration) (all []Group) {
+	silence := max(groupSilence, 2*(timeout+groupsInterval))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, g := range o.groups {
 		g.Nodes = slices.Clone(g.Nodes)
 		for i := range g.Nodes {
-			g.Nodes[i].Online = g.Nodes[i].Online && now-g.heard < groupSilence
+			g.Nodes[i].Online = g.Nodes[i].Online && now-g.heard < silence
 		}
 		all = append(all, g)
 	}
@@ -119,14 +121,17 @@ func (o *otherGroups) addresses(d *fsm.Division) (all []string) {
 	return slices.Compact(all)
 }
 
+// mostKnown bounds the addresses that other nodes report: a node that leaves may be reported for ever.
+const mostKnown = 1000
+
 // groupsInterval is the pause between two rounds of questions to the other groups.
 const groupsInterval = 500 * time.Millisecond
 
 // A groupView is this node's own group, as otherGroups needs it.
 type groupView struct {
 	cluster  link.ClusterID
+	address  string        // of this node, for other nodes
 	division *fsm.Division // nil: there are no other groups
-	members  []storage.Server
 }
 
 // follow asks the nodes of the other groups for their leaders, until ctx ends. timeout bounds a round.
@@ -152,11 +157,12 @@ func (o *otherGroups) follow(ctx context.Context, timeout time.Duration, mono fu
 	}
 }
 
-// ask asks all known nodes of other groups once, over kept links.
+// ask asks all known nodes of the cluster once, over kept links. The nodes of this node's own group may know
+// nodes of other groups that this node does not know.
 func (o *otherGroups) ask(ctx context.Context, own groupView, callers map[string]*link.Caller,
 	mono func() time.Duration) {
 	addresses := slices.DeleteFunc(o.addresses(own.division), func(address string) bool {
-		return slices.ContainsFunc(own.members, func(m storage.Server) bool { return m.Raft == address })
+		return address == own.address
 	})
 	for address, c := range callers {
 		if !slices.Contains(addresses, address) {
@@ -177,13 +183,17 @@ func (o *otherGroups) ask(ctx context.Context, own groupView, callers map[string
 		}
 		wait.Go(func() {
 			var r groupReply
-			if c.Call(ctx, address, callGroup, struct{}{}, &r) != nil || len(r.Owned) == 0 || r.Cluster == own.cluster {
+			if c.Call(ctx, address, callGroup, struct{}{}, &r) != nil || len(r.Owned) == 0 {
 				return
+			}
+			other := r.Cluster != own.cluster
+			if _, shares := r.Owned.Shared(own.division.Owned); other && shares {
+				return // it is of another cluster
 			}
 			mu.Lock()
 			known = append(known, r.Known...)
 			mu.Unlock()
-			if r.Leads {
+			if other && r.Leads {
 				o.learn(&r, mono())
 			}
 		})
@@ -191,8 +201,9 @@ func (o *otherGroups) ask(ctx context.Context, own groupView, callers map[string
 	wait.Wait()
 	if len(known) > 0 {
 		slices.Sort(known)
+		known = slices.Compact(known)
 		o.mu.Lock()
-		o.known = slices.Compact(known)
+		o.known = known[:min(len(known), mostKnown)]
 		o.mu.Unlock()
 	}
 }

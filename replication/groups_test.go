@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/engine/slots"
+	"limitsrv/internal/testing/testwait"
 	"limitsrv/replication/batch"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/fronts"
@@ -24,7 +25,7 @@ func startGroups(t *testing.T, groups, n int) (all []*testCluster) {
 		from, to := slots.Count*g/groups, slots.Count*(g+1)/groups-1
 		c := startCluster(t, n, func(o *Options) {
 			keepLeader(o)
-			o.Slots, o.GroupOf, o.Redirects = slots.Set{{First: slots.Slot(from), Last: slots.Slot(to)}}, first, true
+			o.Slots, o.GroupOf = slots.Set{{First: slots.Slot(from), Last: slots.Slot(to)}}, first
 		})
 		all = append(all, c)
 		if g == 0 {
@@ -96,9 +97,9 @@ func TestGroups(t *testing.T) {
 	}
 	again := last.open(o)
 	last.nodes = append(last.nodes, again)
-	eventually(t, "a restarted node knows its slots", func() bool {
-		return again.Division() != nil && again.Division().Owned.String() == want
-	})
+	if d := again.Division(); d == nil || d.Owned.String() != want {
+		t.Errorf("a restarted node has the slots %v before it hears from a leader, want %s", d, want)
+	}
 }
 
 // The first group gives a slot once, and a group without slots of its own is not founded. A cluster that owns
@@ -118,7 +119,7 @@ func TestGroupsGivenOnce(t *testing.T) {
 	} {
 		c := &testCluster{t: t, peers: freeAddresses(t, 1), logs: first.logs}
 		o := c.options(filepath.Join(t.TempDir(), "n"), c.peers[0])
-		o.Peers, o.Slots, o.GroupOf, o.Redirects = c.peers, tt.owned, tt.by.peers, true
+		o.Peers, o.Slots, o.GroupOf = c.peers, tt.owned, tt.by.peers
 		n := c.open(o)
 		eventually(t, tt.want, func() bool { return strings.Contains(first.logs.String(), tt.want) })
 		if n.isMember() {
@@ -128,12 +129,28 @@ func TestGroupsGivenOnce(t *testing.T) {
 	}
 }
 
-// A node of a divided cluster that redirects no clients ends.
-func TestGroupsRedirect(t *testing.T) {
+// All nodes that found a group have --group-of, or none has it.
+func TestGroupsFoundedAlike(t *testing.T) {
+	c := &testCluster{t: t, peers: freeAddresses(t, 2), logs: new(testwait.Log)}
+	for i, address := range c.peers {
+		o := c.options(filepath.Join(t.TempDir(), "n"), address)
+		o.Peers, o.Slots = c.peers, slots.Set{{First: 0, Last: 9}}
+		if i == 0 {
+			o.GroupOf = freeAddresses(t, 1)
+		}
+		defer c.close(c.open(o))
+	}
+	eventually(t, "a node tells the difference", func() bool {
+		return strings.Contains(c.logs.String(), "only one was started with --group-of")
+	})
+}
+
+// A node of a divided cluster ends if its options need all slots.
+func TestGroupsWhole(t *testing.T) {
 	var ended atomic.Int32
 	c := startCluster(t, 1, func(o *Options) {
 		keepLeader(o)
-		o.Slots = slots.Set{{First: 0, Last: 9}}
+		o.Slots, o.Whole = slots.Set{{First: 0, Last: 9}}, true
 		o.Fatal = func(error) { ended.Add(1) }
 	})
 	eventually(t, "the node ends", func() bool { return ended.Load() == 1 })

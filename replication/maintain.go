@@ -57,7 +57,7 @@ func (n *Node) maintain() {
 		}
 		n.refreshServers(s.raft)
 		n.keepLevel(s)
-		n.keepDivision(s)
+		n.requireWhole(s)
 		n.checkRoom(s)
 		n.snapshotIfLong(s)
 		n.local.expire(s.FSM.Now())

@@ -199,7 +199,7 @@ func (n *Node) admit(ctx context.Context, m fsm.Member) (joinReply, error) {
 		return joinReply{}, err
 	}
 	own := n.member()
-	return joinReply{Cluster: own.Cluster, Seed: own.Seed, Level: s.FSM.Level()}, nil
+	return joinReply{Cluster: own.Cluster, Seed: own.Seed, Level: s.FSM.Level(), Division: s.FSM.Division()}, nil
 }
 
 // admissible returns an error for a node that could not apply the log.

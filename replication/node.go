@@ -189,6 +189,9 @@ func (n *Node) startServices() (err error) {
 func (n *Node) resume() error {
 	m := &n.membership
 	switch {
+	case m.Division != nil && n.o.Slots != nil && m.Division.Owned.String() != n.o.Slots.String():
+		return fmt.Errorf("data directory %s belongs to a group that owns the slots %v, and --slots is %v: slots do not "+
+			"move, so give those slots, or an empty directory", n.o.Dir, m.Division.Owned, n.o.Slots)
 	case m.Cluster.IsZero() || len(m.Founding) > 0:
 		return nil
 	case m.Diverged > 0:
@@ -202,9 +205,6 @@ func (n *Node) resume() error {
 	case m.Raft != "" && m.Raft != n.o.Raft:
 		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty "+
 			"directory and --join", n.o.Dir, m.Raft, n.o.Raft)
-	case m.Division != nil && n.o.Slots != nil && m.Division.Owned.String() != n.o.Slots.String():
-		return fmt.Errorf("data directory %s belongs to a group that owns the slots %v, and --slots is %v: slots do not "+
-			"move, so give those slots, or an empty directory", n.o.Dir, m.Division.Owned, n.o.Slots)
 	}
 	err := n.startRaft()
 	if persist.IsFull(err) {

@@ -39,8 +39,9 @@ type Options struct {
 	// group of its cluster, which gives them; empty: this is the first group. Slots nil: it owns all.
 	Slots   slots.Set
 	GroupOf []string
-	// Redirects: clients of this node are sent to the owners of slots, so that the group may own only some.
-	Redirects bool
+	// Whole: this node serves only as a member of a group that owns all slots. For example its clients
+	// can't be sent to other groups.
+	Whole bool
 	// Client is the address for clients to reach this node, as published to the other
 	// nodes.
 	Client string

@@ -47,10 +47,10 @@ var Extend = spec.Command{
 var Commit = spec.Command{
 	Name: "RL.COMMIT", Args: "id <actual [actual ...] | amount=n [amount=n ...]>",
 	Summary: "Settles a reservation: actual tokens were used, of each limit without =, or a number for each limit. " +
-		"After RL.CHECK ... HITS amount=n RESERVE the named amounts that were used are weighed as they were then. The " +
-		"rest is given back as if it had never been taken. More than was reserved is charged now. Returns [done, " +
-		"state, actual, 0], or nil for an unknown id: the first settlement of an id holds, and may be repeated for " +
-		"five minutes.",
+		"amount=n is a named amount that was used, after RL.CHECK ... HITS amount=n ... RESERVE: each limit has the " +
+		"weights that it had then. The rest is given back as if it had never been taken. More than was reserved is " +
+		"charged now. Returns [done, state, actual, 0], or nil for an unknown id: the first settlement of an id holds, " +
+		"and may be repeated for five minutes.",
 	Complexity: "O(limits), and O(reservations) of each", Since: "0.1.0", Group: spec.LimiterGroup,
 	Flags: spec.Write | spec.NoScript, Keys: spec.OneKey, Body: &spec.Ops{Parse: opCommit},
 }

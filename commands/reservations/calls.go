@@ -25,7 +25,8 @@ var kinds = [...]kind{
 	callOnce - firstCall:         {name: "ONCE", check: check, do: (*worker).once},
 	callReserved - firstCall:     {name: "RL.RESERVED", readOnly: true, check: checkID, do: (*worker).reserved},
 	callReserveNamed - firstCall: {name: "RL.RESERVE amounts", check: checkReserve, do: (*worker).reserve},
-	callCommitNamed - firstCall:  {name: "RL.COMMIT amounts", all: true, check: checkCommitNamed, do: (*worker).commitNamed},
+	callCommitNamed - firstCall: {name: "RL.COMMIT amounts", all: true, check: checkCommitNamed,
+		do: (*worker).commitNamed},
 	callReservedOf - firstCall: {name: "RL.RESERVED KEY", readOnly: true, all: true, check: checkReservedOf,
 		do: (*worker).reservedOf},
 }

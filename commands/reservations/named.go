@@ -12,10 +12,12 @@ import (
 	"limitsrv/engine/siphash"
 )
 
-// CommitNamed appends a call that settles the reservation of an id with the named amounts that were used: each limit
-// counts the sum by its weights, and a limit without weights counts what it has taken. The head has the length of
-// each name, the name and the number, in the order of the names, so that the same amounts in another order are the
-// same commit. It sorts all. Requires: 1 to weighing.MostNames amounts with different names, as weighing.IsName wants
+// CommitNamed appends a call that settles the reservation of an id with the named amounts in all. Each limit with
+// weights counts the weighed sum. A limit without weights keeps the tokens that it has taken. CommitNamed sorts all
+// by name, so the same amounts in another order are the same commit. The head has for each amount the length of its
+// name, the name and the number.
+//
+// Requires: 1 to weighing.MostNames amounts with different names, as weighing.IsName wants
 // them, and numbers from 0 to engine.MaxN.
 func CommitNamed(b *engine.Batch, id []byte, all []weighing.Amount) {
 	weighing.Sort(all)
@@ -65,6 +67,9 @@ func (w *worker) commitNamed(tx *engine.Tx, c *engine.Call) {
 		return
 	}
 	first, outcome, weights := r.first(), int64(0), r.weights
+	if first.fixed && len(weights) > 0 { // all sums were 0 at the request
+		first = &r.limits[weights[0].Limit]
+	}
 	w.used = w.used[:0]
 	for i := range r.limits {
 		l := &r.limits[i]

@@ -14,9 +14,9 @@ const MaxNames = 256
 // maxWeights bounds the weights of a reservation.
 const maxWeights = engine.MaxGroup * weighing.MostNames
 
-// A Weight says how much of a limit a unit of a named amount takes.
+// A Weight is the number of tokens that one unit of a named amount takes from a limit.
 type Weight struct {
-	Limit      int    // index of the limit, without guards
+	Limit      int    // index of the limit; guards are not counted
 	Name       int    // index of the name
 	Millionths uint64 // 0 to weighing.Million * weighing.MaxWeight
 }
@@ -41,7 +41,8 @@ func appendText(dst, text []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// names reads the output of appendNames into the memory of names and weights. The names refer to the data.
+// names appends the output of appendNames to names and weights. The names refer to the data. It sets r.bad if
+// names or weights are not in ascending order.
 func (r *reader) names(names [][]byte, weights []Weight) ([][]byte, []Weight) {
 	for n := r.count(1, MaxNames); n > 0 && !r.bad; n-- {
 		name := r.name()
@@ -62,7 +63,7 @@ func (r *reader) names(names [][]byte, weights []Weight) ([][]byte, []Weight) {
 	return names, weights
 }
 
-// count reads a number from least to most.
+// count reads a number, and sets r.bad unless it is from least to most.
 func (r *reader) count(least, most int) int {
 	n := r.uvarint()
 	if n < int64(least) || n > int64(most) {

@@ -30,7 +30,7 @@ type worker struct {
 	actual    []int64           // of a Commit
 	amounts   []weighing.Amount // of a CommitNamed
 	byName    []int64           // its numbers, by the index of the name in the record
-	used      []int64           // permits used of each limit of the record
+	used      []int64           // tokens used of each limit of the record
 	weights   []Weight          // of a call of Reserve
 	holds     []uint64          // the IDs of the holds, by layer
 	id        engine.Entry

@@ -1,5 +1,5 @@
-// Package weighing has the named amounts of a request, such as the tokens of its prompt, and the exact sum of
-// amounts times the weights of a limit. It knows neither rules nor reservations, which both sum with it.
+// Package weighing multiplies the named amounts of a request, for example in=1200, by the weights of a limit, and
+// sums the products exactly. Packages rules and reservations import it, and it imports neither.
 package weighing
 
 import (
@@ -17,8 +17,8 @@ const (
 	// MostNames bounds the amounts of a request and the weights of a limit, MaxNameBytes their names.
 	MostNames    = 16
 	MaxNameBytes = 64
-	// Million is the weight 1, because weights are in millionths. MaxWeight bounds weights: a limit counts no
-	// more.
+	// Million is the weight 1, because weights are in millionths. MaxWeight is the largest weight, and
+	// the largest limit.
 	Million   = 1_000_000
 	MaxWeight = engine.MaxLimit
 )
@@ -26,13 +26,13 @@ const (
 // An Amount is a named amount of a request.
 type Amount struct {
 	Name []byte
-	N    int64 // 0 to engine.MaxN; of a request that settles, from -engine.MaxN on
+	N    int64 // 0 to engine.MaxN, or from -engine.MaxN in a correction, see rules.Request.Used
 }
 
 // NameForm is the form of a name, for errors.
 var NameForm = fmt.Sprintf("1 to %d letters, digits or _-./ that begin with a letter", MaxNameBytes)
 
-// IsName reports whether a name may be of an amount: 1 to MaxNameBytes letters, digits and characters of _-./
+// IsName reports whether name is a valid name of an amount: 1 to MaxNameBytes letters, digits and characters of _-./
 // that begin with a letter.
 func IsName[T string | []byte](name T) bool {
 	if len(name) == 0 || len(name) > MaxNameBytes {

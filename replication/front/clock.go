@@ -28,9 +28,9 @@ func (c *clock) now() engine.Instant {
 	return c.last
 }
 
-// heard takes the time that an answer of the leader tells. The leader read it after since, a time of
-// [clock.mono], and before now. So the time at mono 0 lies between two bounds. A time that was known and
-// lies between them stays: an answer that was late on its way changes nothing.
+// heard corrects the clock by now, the leader's time in an answer. The leader read it between since, a time
+// of [clock.mono], and this call. That bounds the base from below and above. A base between the bounds
+// stays, so a late answer does not move the clock back.
 func (c *clock) heard(now engine.Instant, since time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,7 @@ type WatchRequest struct {
 // Watched are the news of a leader.
 type Watched struct {
 	Now    engine.Instant                   `json:"now"`
-	Waited time.Duration                    `json:"waited,omitempty"` // of the leader for news, before it read Now
+	Waited time.Duration                    `json:"waited,omitempty"` // the time that the leader waited for news before it read Now
 	Level  int                              `json:"level"`
 	Term   uint64                           `json:"term"`
 	Nodes  []status.Node                    `json:"nodes"`

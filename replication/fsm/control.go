@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,12 +199,20 @@ func (f *FSM) Level() int {
 	return f.cluster.Level
 }
 
-// Division returns the division of the cluster, which the caller must not change; nil: this group
-// owns all slots.
+// Division returns the division of the group, which the caller must not change: of the log or, if the log
+// has none yet, of the options. nil: this group owns all slots.
 func (f *FSM) Division() *Division { return f.division.Load() }
 
-// setDivision publishes the division of the state. Requires: applying is held.
-func (f *FSM) setDivision(d *Division) {
+// LoggedDivision returns the division that the log has told so far, which the caller must not change; nil: none.
+func (f *FSM) LoggedDivision() *Division {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cluster.Division
+}
+
+// setDivision publishes the division of the log. Requires: applying is held.
+func (f *FSM) setDivision(logged *Division) {
+	d := cmp.Or(logged, f.o.Division)
 	f.division.Store(d)
 	f.engine.Load().SetOwned(d.owned())
 }

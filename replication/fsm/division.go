@@ -13,9 +13,8 @@ import (
 // DivisionLevel is the feature level of a log with a division.
 const DivisionLevel = 7
 
-// A Division is the part of a group in a cluster of several groups. It is the first entry of the
-// group's log, before any decision, and the slots of a group never change. The first group gives each
-// slot once: so no slot has two owners.
+// A Division describes which slots a group of a cluster owns. The leader of the group logs it before the first
+// decision. Owned never changes. The first group gives each slot to at most one group.
 type Division struct {
 	// Owned are the slots of the group.
 	Owned slots.Set `json:"owned"`
@@ -29,11 +28,12 @@ type Division struct {
 type OtherGroup struct {
 	Cluster link.ClusterID `json:"cluster"` // the group's own id
 	Owned   slots.Set      `json:"owned"`
-	Nodes   []string       `json:"nodes"` // addresses for other nodes of the founding nodes
+	Nodes   []string       `json:"nodes"` // raft addresses of the founding nodes
 }
 
-// Give returns an error if the division of a first group has no room for a group.
-func (d *Division) Give(g OtherGroup) error {
+// CheckGive returns an error if this group can't give g its slots: it owns all slots, it is not the first group,
+// or a slot has an owner. It changes nothing.
+func (d *Division) CheckGive(g OtherGroup) error {
 	switch {
 	case d == nil:
 		return errors.New("this cluster owns all slots: only a cluster that was founded with --slots has room for another " +
@@ -72,7 +72,7 @@ func (d *Division) Gave(g OtherGroup) bool {
 	return false
 }
 
-// found returns the division after an entry that begins it.
+// found returns d, or first if there is no division yet.
 func (d *Division) found(first *Division) *Division {
 	if d != nil {
 		return d
@@ -83,7 +83,7 @@ func (d *Division) found(first *Division) *Division {
 // give returns the division after an entry that gives slots to a group. Divisions are not changed,
 // because others may read them.
 func (d *Division) give(g OtherGroup) *Division {
-	if d.Give(g) != nil || d.Gave(g) {
+	if d.CheckGive(g) != nil || d.Gave(g) {
 		return d
 	}
 	next := *d

@@ -77,7 +77,7 @@ func TestDivisionGivesOnce(t *testing.T) {
 		t.Errorf("the group owns %s at level %d", got, l.f.Level())
 	}
 	further := &Division{Owned: parse("5"), First: []string{"h:1"}}
-	if further.Give(OtherGroup{Cluster: a, Owned: parse("7")}) == nil {
+	if further.CheckGive(OtherGroup{Cluster: a, Owned: parse("7")}) == nil {
 		t.Error("a further group gives slots")
 	}
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Commands  engine.Commands      // carries out calls; nil: there are no calls
 	Monotonic func() time.Duration // a clock that is never set
 	Level     int                  // the newest feature level of the log that it can apply; 0 means KnownLevel
+	// Division is the division of the group until the log tells it; nil: the group may own all slots.
+	Division *Division
 	// Applied is called after each batch; nil: nothing is. For tests.
 	Applied func(f *FSM, index uint64, stamp engine.Instant, b *engine.Batch)
 	// Notices, unless nil, get and send the messages of entries from SetCurrent on.
@@ -95,6 +97,7 @@ func New(o Options) *FSM {
 		cluster: clusterState{Members: make(map[string]Member), Level: 1}}
 	f.decoder.Stated = f.effects.check
 	f.engine.Store(f.NewEngine())
+	f.setDivision(nil)
 	return f
 }
 
@@ -117,7 +120,7 @@ func (f *FSM) Index() uint64 { return f.index.Load() }
 func (f *FSM) Digest() (index, digest uint64) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
-	return f.Index(), f.Engine().Digest(f.Stamp()) ^ f.Division().hash()
+	return f.Index(), f.Engine().Digest(f.Stamp()) ^ f.LoggedDivision().hash()
 }
 
 // Seed returns the seed of the engine.

@@ -139,7 +139,7 @@ func (f *Files) openFSM(m *Membership, dir string, o Options) (err error) {
 			err = f.mark.Check(f.Newest().Index, f.Log.Last(), f.Log.Skipped())
 		}
 	}
-	o.FSM.Cluster, o.FSM.Seed, o.FSM.Mark = m.Cluster, m.Seed, f.mark
+	o.FSM.Cluster, o.FSM.Seed, o.FSM.Division, o.FSM.Mark = m.Cluster, m.Seed, m.Division, f.mark
 	f.FSM = fsm.New(o.FSM)
 	return err
 }

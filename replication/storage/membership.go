@@ -51,8 +51,7 @@ type Membership struct {
 	Raft string `json:"raft,omitempty"`
 	// Level is the highest feature level that the log of the cluster is known to have; 0: unknown.
 	Level int `json:"level,omitempty"`
-	// Division is the division that the log of the cluster begins with, on its founding nodes; nil: the
-	// cluster owns all slots.
+	// Division is the division of the group when this node became a member; nil: the group owns all slots.
 	Division *fsm.Division `json:"division,omitempty"`
 }
 

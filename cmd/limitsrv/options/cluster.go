@@ -61,6 +61,11 @@ func (o *Options) OwnedSlots() (slots.Set, error) {
 	return owned, nil
 }
 
+// NeedsAllSlots reports whether the options can't be used in a group that owns only some slots.
+func (o *Options) NeedsAllSlots() bool {
+	return o.ClusterMode != "on" || o.Rules != "" || o.RLS != "" || o.RLSHTTP != "" || o.EventsList
+}
+
 // checkDivision checks the options of a cluster of several groups.
 func (o *Options) checkDivision() (all []error) {
 	if _, err := o.OwnedSlots(); err != nil {
@@ -75,7 +80,7 @@ func (o *Options) checkDivision() (all []error) {
 		text  string
 	}{
 		{o.Slots == "" && len(o.GroupOf) > 0, "--group-of needs --slots: the slots that the new group is to own"},
-		{o.Slots != "" && len(o.Join) > 0, "--slots is for the --peers that found a group; a node with --join learns it"},
+		{o.Slots != "" && len(o.Join) > 0, "--slots is for the --peers that create a group; a node with --join learns its slots"},
 		{o.Slots != "" && o.ClusterMode != "on", "--slots needs --cluster-mode on: clients must be sent to other groups"},
 		{o.Slots != "" && o.Rules != "", "--slots excludes --rules: " + needed},
 		{o.Slots != "" && (o.RLS != "" || o.RLSHTTP != ""), "--slots excludes --rls and --rls-http: " + needed},

@@ -32,7 +32,7 @@ func openCluster(c Config, notices *engine.Notices, host string, secrets *link.S
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict", Commands: Commands, Notices: notices,
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal, Settling: c.Settling, Turns: turns.New(nil),
-		Wall: Wall, Slots: owned, GroupOf: o.GroupOf, Redirects: o.ClusterMode == "on",
+		Wall: Wall, Slots: owned, GroupOf: o.GroupOf, Whole: o.NeedsAllSlots(),
 	}
 	open, err := replication.Open(r)
 	if err != nil {
