@@ -192,7 +192,7 @@ func (s *stream) repeat(command string) (reply any, again bool) {
 	return nil, again
 }
 
-// A heldHistory is what gateways have done, by id.
+// A heldHistory has the acts of gateways, by id.
 type heldHistory struct {
 	mu     sync.Mutex
 	all    map[string]*heldByGateway

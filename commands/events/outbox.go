@@ -63,7 +63,7 @@ func New(c Config) *Outbox {
 	return &Outbox{config: c, queue: make(chan noted, maxQueued), changed: make(chan struct{}, 1)}
 }
 
-// Note notes the events of a request, whose attributes request returns. It does not block. An event
+// Note notes the events of a request. The function request returns the attributes. It does not block. An event
 // that was told is ignored until its limit is fully reset, or its box opens. If the queue is full,
 // the event is dropped and counted, and a later request beyond the threshold tells it.
 func (o *Outbox) Note(all []checks.Event, request func() *rules.Request) {

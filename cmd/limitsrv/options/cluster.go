@@ -80,7 +80,8 @@ func (o *Options) checkDivision() (all []error) {
 		text  string
 	}{
 		{o.Slots == "" && len(o.GroupOf) > 0, "--group-of needs --slots: the slots that the new group is to own"},
-		{o.Slots != "" && len(o.Join) > 0, "--slots is for the --peers that create a group; a node with --join learns its slots"},
+		{o.Slots != "" && len(o.Join) > 0,
+			"--slots is for the --peers that create a group; a node with --join learns its slots"},
 		{o.Slots != "" && o.ClusterMode != "on", "--slots needs --cluster-mode on: clients must be sent to other groups"},
 		{o.Slots != "" && o.Rules != "", "--slots excludes --rules: " + needed},
 		{o.Slots != "" && (o.RLS != "" || o.RLSHTTP != ""), "--slots excludes --rls and --rls-http: " + needed},

@@ -32,8 +32,8 @@ func randomAmounts(r *rand.Rand) (all []weighing.Amount) {
 	return all
 }
 
-// TestNamedCommits: after a reservation and its commit, whatever it has reserved, the limits have taken what RL.CHECK
-// takes of the committed amounts.
+// TestNamedCommits: after a reservation and its commit the limits have taken as much as RL.CHECK takes of the
+// committed amounts.
 func TestNamedCommits(t *testing.T) {
 	seed := testwait.Seed(t)
 	t.Logf("seed %d", seed)
