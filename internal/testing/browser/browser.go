@@ -160,11 +160,15 @@ func (tab *Tab) StaysAt(origin string) {
 // Do runs actions in order.
 func (tab *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))
-	defer stop()
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	if err := tab.try(actions...); err != nil {
 		tab.t.Fatal(err)
 	}
+}
+
+func (tab *Tab) try(actions ...chromedp.Action[chromedp.Void]) error {
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))
+	defer stop()
+	return chromedp.Do(ctx, actions...)
 }
 
 // Visit opens an address.
@@ -219,11 +223,26 @@ func (tab *Tab) Sees(selector string) bool {
 	return Value[bool](tab, fmt.Sprintf("document.querySelector(%s)?.checkVisibility() ?? false", strconv.Quote(selector)))
 }
 
-// Click waits for an element and clicks on it.
+// Click waits for an element and clicks on it. If the page draws the element anew meanwhile, Click clicks on the
+// new element.
 func (tab *Tab) Click(selector string) {
 	tab.t.Helper()
-	tab.Do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	for tries := 1; ; tries++ {
+		err := tab.try(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+		switch {
+		case err == nil:
+			return
+		case tries == mostClicks || !strings.Contains(err.Error(), gone):
+			tab.t.Fatal(err)
+		}
+	}
 }
+
+// gone is in the error of an action on an element that the page has removed before the action.
+const gone = "Could not find node with given id"
+
+// mostClicks bounds the tries of a click.
+const mostClicks = 10
 
 // Type presses keys, as in package kb of chromedp, or types text, in the focused element.
 func (tab *Tab) Type(text string) {
