@@ -162,7 +162,7 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 		return nil
 	case !m.Cluster.IsZero():
 		return fmt.Errorf("this node is in cluster %v", m.Cluster)
-	case n.o.Slots != nil && (r.Division == nil || r.Division.Owned.String() != n.o.Slots.String()):
+	case n.o.Slots != nil && (r.Division == nil || !slices.Equal(r.Division.Owned, n.o.Slots)):
 		return fmt.Errorf("this node was started with --slots %v, which the group to be founded does not own", n.o.Slots)
 	}
 	err := n.setMember(func(m *storage.Membership) {

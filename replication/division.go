@@ -19,7 +19,7 @@ import (
 // group accepts the call, and a follower forwards it to the leader.
 const callGive = "give_slots"
 
-// mostFounders bounds the nodes that found a group, whose addresses stay in the log of the first group.
+// mostFounders bounds the nodes that found a group. Their addresses stay in the log of the first group.
 const mostFounders = 100
 
 // codeNoSlots is the error code of callGive if the first group can't give these slots. Asking again for the
@@ -164,8 +164,8 @@ func (n *Node) openOutward() (err error) {
 	return err
 }
 
-// Others returns each other group of the cluster whose leader has answered this node. Cost: a copy of their
-// nodes.
+// Others returns the other groups of the cluster. A group is known once its leader has answered this node. Cost: a
+// copy of their nodes.
 func (n *Node) Others() []Group { return n.groups.all(n.mono(), n.callTimeout()) }
 
 // Term returns the term of this node's group, as far as this node knows; 0: it is not a member yet.

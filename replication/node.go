@@ -189,7 +189,7 @@ func (n *Node) startServices() (err error) {
 func (n *Node) resume() error {
 	m := &n.membership
 	switch {
-	case m.Division != nil && n.o.Slots != nil && m.Division.Owned.String() != n.o.Slots.String():
+	case m.Division != nil && n.o.Slots != nil && !slices.Equal(m.Division.Owned, n.o.Slots):
 		return fmt.Errorf("data directory %s belongs to a group that owns the slots %v, and --slots is %v: slots do not "+
 			"move, so give those slots, or an empty directory", n.o.Dir, m.Division.Owned, n.o.Slots)
 	case m.Cluster.IsZero() || len(m.Founding) > 0:

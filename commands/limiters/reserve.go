@@ -1,7 +1,6 @@
 package limiters
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -262,7 +261,7 @@ func opCommitNamed(b *engine.Batch, id []byte, args [][]byte) error {
 			return err
 		case !weighing.IsName(a.Name):
 			return badArgument("the name of an amount", weighing.NameForm, a.Name)
-		case slices.ContainsFunc(all, func(other weighing.Amount) bool { return bytes.Equal(other.Name, a.Name) }):
+		case weighing.Has(all, a.Name):
 			return resp.NewError("ERR", "each amount may be given once, got "+word.Excerpt(a.Name)+" twice")
 		}
 		all = append(all, a)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"sort"
@@ -159,7 +158,7 @@ func (d *Domain) checkAmounts(all []weighing.Amount) error {
 			return fmt.Errorf("amount: one that a limit of %s weighs, got %s%s", d.Name, word.Excerpt(name),
 				word.Meant(string(name), d.amounts))
 		}
-		if slices.ContainsFunc(all[:i], func(a weighing.Amount) bool { return bytes.Equal(a.Name, name) }) {
+		if weighing.Has(all[:i], name) {
 			return fmt.Errorf("each amount may be given once, got %s twice", word.Excerpt(name))
 		}
 	}

@@ -216,8 +216,7 @@ func (d *Domain) reachRule(v *Override) (limits int, err error) {
 	slices.Sort(given)
 	if slices.Sort(counts); !slices.Equal(given, counts) {
 		return 0, fmt.Errorf("attributes with RULE: those by which rule %s counts, %s, got %s", rule.rule.Name,
-			word.Some(counts),
-			word.Some(given))
+			word.Some(counts), word.Some(given))
 	}
 	return limits, err
 }

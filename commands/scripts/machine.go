@@ -108,12 +108,8 @@ func (m *machine) mayTouch(c *command, args [][]byte) bool {
 // reaches reports whether the run may touch all keys of a command with m.words, see
 // engine.Tx.Reaches.
 func (m *machine) reaches(c *command) bool {
-	k := c.Keys.In(m.words)
-	if k.Lead > 0 && !m.tx.Reaches(m.words[k.Lead]) {
-		return false
-	}
-	for i := k.First; i <= k.Last; i += k.Step {
-		if !m.tx.Reaches(m.words[i]) {
+	for key := range c.Keys.In(m.words).All(m.words) {
+		if !m.tx.Reaches(key) {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"iter"
 	"net"
 
 	"limitsrv/commands/resp"
@@ -38,7 +39,7 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 		stale = s.stale && !c.Flags.MayWrite()
 		slot = slots.Of(args[k.First])
 		if divided {
-			if !c.within(slot, args, k) || s.tx.open && s.tx.keyed && s.tx.slot != slot {
+			if !within(slot, k.All(args)) || s.tx.open && s.tx.keyed && s.tx.slot != slot {
 				return errCrossSlot
 			}
 		} else if stale {
@@ -58,13 +59,10 @@ func (s *Session) elsewhere(c *Spec, args [][]byte) error {
 	return resp.NewError(codeMoved, fmt.Sprintf("%d %s", slot, address))
 }
 
-// within reports whether all keys of a line, which are at k, are in a slot.
-func (c *Spec) within(slot slots.Slot, args [][]byte, k spec.Keys) bool {
-	if k.Lead > 0 && slots.Of(args[k.Lead]) != slot {
-		return false
-	}
-	for i := k.First + k.Step; i <= k.Last; i += k.Step {
-		if slots.Of(args[i]) != slot {
+// within reports whether all keys are in a slot.
+func within(slot slots.Slot, keys iter.Seq[[]byte]) bool {
+	for key := range keys {
+		if slots.Of(key) != slot {
 			return false
 		}
 	}

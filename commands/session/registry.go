@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"limitsrv/commands/auth/users"
@@ -219,14 +220,7 @@ func (s *Spec) redacted(args [][]byte) [][]byte {
 
 // KeysOf returns the keys of a line. Requires: the arity of the line is right.
 func (s *Spec) KeysOf(line [][]byte) (keys [][]byte) {
-	k := s.positions(line)
-	if k.Lead > 0 {
-		keys = append(keys, line[k.Lead])
-	}
-	for i := k.First; i <= k.Last; i += k.Step {
-		keys = append(keys, line[i])
-	}
-	return keys
+	return slices.Collect(s.positions(line).All(line))
 }
 
 // positions returns the positions of the keys of a line, within it. No keys: First is

@@ -53,13 +53,9 @@ func (c *Spec) Deny(r *auth.Rights, line [][]byte) (Denial, []byte) {
 			return DeniedKey, key
 		}
 	}
-	k := c.positions(line)
-	if k.Lead > 0 && !r.MayUse(line[k.Lead]) {
-		return DeniedKey, line[k.Lead]
-	}
-	for i := k.First; i <= k.Last; i += k.Step {
-		if !r.MayUse(line[i]) {
-			return DeniedKey, line[i]
+	for key := range c.positions(line).All(line) {
+		if !r.MayUse(key) {
+			return DeniedKey, key
 		}
 	}
 	return Granted, nil

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"strconv"
 
 	"limitsrv/commands/word"
@@ -58,6 +59,20 @@ func (k Keys) In(line [][]byte) Keys {
 	}
 	k.Last = min(k.Last, len(line)-1)
 	return k
+}
+
+// All yields the keys of a line. Requires: k is the result of In for the line.
+func (k Keys) All(line [][]byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if k.Lead > 0 && !yield(line[k.Lead]) {
+			return
+		}
+		for i := k.First; i <= k.Last; i += k.Step {
+			if !yield(line[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Fixed returns the keys that are at the same place in all lines, as COMMAND INFO tells them.

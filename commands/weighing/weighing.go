@@ -29,6 +29,11 @@ type Amount struct {
 	N    int64 // 0 to engine.MaxN, or from -engine.MaxN in a correction, see rules.Request.Used
 }
 
+// Has reports whether an amount has a name.
+func Has(all []Amount, name []byte) bool {
+	return slices.ContainsFunc(all, func(a Amount) bool { return bytes.Equal(a.Name, name) })
+}
+
 // NameForm is the form of a name, for errors.
 var NameForm = fmt.Sprintf("1 to %d letters, digits or _-./ that begin with a letter", MaxNameBytes)
 

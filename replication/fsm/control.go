@@ -134,7 +134,7 @@ var controlKinds = [...]struct {
 	{
 		"Division", func(c *ControlEntry) bool { return c.Division != nil },
 		func(s *clusterState, _ uint64, c *ControlEntry) {
-			s.Division, s.Level = s.Division.found(c.Division), max(s.Level, DivisionLevel)
+			s.Division, s.Level = cmp.Or(s.Division, c.Division), max(s.Level, DivisionLevel)
 		},
 	},
 	{

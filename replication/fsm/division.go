@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"limitsrv/engine/slots"
 	"limitsrv/replication/link"
@@ -47,7 +48,7 @@ func (d *Division) CheckGive(g OtherGroup) error {
 	}
 	for _, other := range d.Groups {
 		if other.Cluster == g.Cluster {
-			if other.Owned.String() != g.Owned.String() {
+			if !slices.Equal(other.Owned, g.Owned) {
 				return fmt.Errorf("the group was given %v, which can't change to %v", other.Owned, g.Owned)
 			}
 			continue
@@ -62,22 +63,9 @@ func (d *Division) CheckGive(g OtherGroup) error {
 
 // Gave reports whether the first group has given a group its slots.
 func (d *Division) Gave(g OtherGroup) bool {
-	if d != nil {
-		for _, other := range d.Groups {
-			if other.Cluster == g.Cluster {
-				return other.Owned.String() == g.Owned.String()
-			}
-		}
-	}
-	return false
-}
-
-// found returns d, or first if there is no division yet.
-func (d *Division) found(first *Division) *Division {
-	if d != nil {
-		return d
-	}
-	return first
+	return d != nil && slices.ContainsFunc(d.Groups, func(other OtherGroup) bool {
+		return other.Cluster == g.Cluster && slices.Equal(other.Owned, g.Owned)
+	})
 }
 
 // give returns the division after an entry that gives slots to a group. Divisions are not changed,

@@ -61,7 +61,8 @@ func (c *Check) Append(b *engine.Batch, s *live.State, now engine.Instant, q *Re
 		s.CountBadAddresses(c.takeStripe(), r.BadAddresses)
 	}
 	if q.Reserve != nil {
-		if err := checkReserve(r, q); err != nil {
+		c.memory.names = namesOf(r, q)
+		if err := checkReserve(r, q, len(c.memory.names)); err != nil {
 			return err
 		}
 	}

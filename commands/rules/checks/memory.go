@@ -8,6 +8,7 @@ import (
 // A Memory is working memory of Checks, with their last answer. The zero value is ready.
 type Memory struct {
 	result rules.Result // of the last Append
+	names  [][]byte     // of the last Append of a request with Reserve, see namesOf
 	met    []Met        // of all Appends since the last Release
 	last   Check        // as keep made it, since the last Release; zero: no Check
 	// extras belong to all Appends since the last Release, extrasUsed long; the rest is memory for

@@ -13,8 +13,8 @@ import (
 	"limitsrv/engine"
 )
 
-// checkReserve returns an error if a request can not be reserved.
-func checkReserve(r *rules.Result, q *Request) error {
+// checkReserve returns an error if a request can not be reserved. names is the number of namesOf.
+func checkReserve(r *rules.Result, q *Request, names int) error {
 	if q.Terms.Partial && len(q.Amounts) > 0 {
 		return resp.NewError("ERR", "PARTIAL needs HITS n, because named amounts can not be lowered")
 	}
@@ -24,9 +24,9 @@ func checkReserve(r *rules.Result, q *Request) error {
 				"leave out ID")
 		}
 	}
-	if n := len(namesOf(r, q)); q.Holds && n > reservations.MaxNames {
+	if names > reservations.MaxNames {
 		return resp.NewError("ERR", fmt.Sprintf("with RESERVE the limits of a request may weigh %d amounts, got %d",
-			reservations.MaxNames, n))
+			reservations.MaxNames, names))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (c *Check) Reserves(q *Request) (t reservations.Terms, ok bool) {
 	}
 	t = q.Terms
 	t.Request, t.Fixed, t.Bare = q.Hash(), 0, c.verdict != rules.Limited
-	t.Names = namesOf(&c.memory.result, q)
+	t.Names = c.memory.names
 	met := c.met()
 	for i := range met {
 		m := &met[i]

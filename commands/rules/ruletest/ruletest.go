@@ -76,9 +76,7 @@ func (r *runner) run(s *source.Step) {
 		q.Reserve = []byte(s.Reserve.ID)
 		q.Terms = reservations.Terms{TTL: int64(s.Reserve.TTL), Keep: keep(s.Reserve.Keep, 0), Partial: s.Reserve.Partial}
 	}
-	for _, a := range s.Amounts {
-		q.Amounts = append(q.Amounts, weighing.Amount{Name: []byte(a.Name), N: a.N})
-	}
+	q.Amounts = amountsOf(s.Amounts)
 	for _, attributes := range s.Descriptors {
 		d := q.AddDescriptor()
 		for _, a := range attributes {
@@ -96,7 +94,15 @@ func (r *runner) run(s *source.Step) {
 	}
 }
 
-// answered compares the answer to a request or a settlement, what, with the expectations of its step.
+// amountsOf returns the named amounts of a step.
+func amountsOf(all []source.CaseAmount) (amounts []weighing.Amount) {
+	for _, a := range all {
+		amounts = append(amounts, weighing.Amount{Name: []byte(a.Name), N: a.N})
+	}
+	return amounts
+}
+
+// answered compares an answer with the expectations of its step. what names the question: a request or a settlement.
 func (r *runner) answered(s *source.Step, n int, what string, err error, text func(f source.Field) string) {
 	switch {
 	case expectsError(s):
@@ -139,11 +145,7 @@ func (r *runner) settle(s *source.Step) {
 			reservations.Extend(b, id, reservations.Extension{TTL: int64(x.TTL), By: x.By,
 				Keep: keep(x.Keep, reservations.Unchanged)})
 		case x.Amounts != nil:
-			var all []weighing.Amount
-			for _, a := range x.Amounts {
-				all = append(all, weighing.Amount{Name: []byte(a.Name), N: a.N})
-			}
-			reservations.CommitNamed(b, id, all)
+			reservations.CommitNamed(b, id, amountsOf(x.Amounts))
 		case len(x.Actual) > 0:
 			reservations.Commit(b, id, x.Actual)
 		default:

@@ -23,7 +23,7 @@ const (
 	ruledDomain = "ruled"
 	// fixedRule is a rule whose limits take one token of each request. trialRule is a rule in shadow.
 	fixedRule, trialRule = "calls", "trial"
-	// moneyRule is a rule whose weights differ between the versions of the rules.
+	// moneyRule is a rule with other weights in each version of the rules.
 	moneyRule = "money"
 )
 

@@ -245,7 +245,7 @@ func (x *ruledCheck) decided(a *Applied, fresh *ruledReservation, id string) (ou
 	return outcome
 }
 
-// checkWeighed requires that the request takes of each limit what its amounts weigh.
+// checkWeighed requires that the request takes the weighed sum of its amounts from each limit.
 func (x *ruledCheck) checkWeighed(a *Applied, fresh *ruledReservation, id string) {
 	for _, p := range fresh.parts {
 		if !fresh.plan.named || p.limit.rule == fixedRule || x.reply.Repeated {
